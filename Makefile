@@ -1,0 +1,62 @@
+# Every target sets up .venv by itself; nothing is needed but Python 3.11+, pip and make.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := PIP_CONSTRAINT=$(CURDIR)/constraints.txt PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/python -m pip install --quiet
+
+.PHONY: help demo install test check docs bench validate validate-quick wheel format clean
+
+help: ## list the targets
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 18
+
+demo: install ## show a robot, its workspace and a motion, as pictures in out/
+	$(BIN)/triskele demo --out out
+
+install: $(VENV)/.runtime ## set up .venv with the package alone
+
+$(VENV)/.runtime: pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "triskele needs Python 3.11 or newer, this is " + sys.version.split()[0] + "; try: make PYTHON=python3.12 ...")'
+	@echo "Setting up $(VENV) (first time, or versions changed) ..."
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(PIP) --editable .
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.runtime
+	@echo "Adding the tools for tests and checks ..."
+	@$(PIP) --editable '.[dev]'
+	@touch $@
+
+$(VENV)/.validate: $(VENV)/.dev
+	@echo "Adding the engines to compare with ..."
+	@$(PIP) --editable '.[dev,validate]'
+	@touch $@
+
+test: $(VENV)/.dev ## run the tests
+	$(BIN)/python -m pytest -n 2 -m "not oracle" --cov --cov-report=term:skip-covered
+
+check: $(VENV)/.dev docs ## ruff, pyright, layers, coverage of the core, docs
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/lint-imports
+	$(BIN)/pyright
+
+docs: $(VENV)/.dev ## build the documentation, warnings are errors
+	$(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build/html
+
+bench: $(VENV)/.dev ## measure speed, as ratios to a C loop
+	$(BIN)/python -m benchmarks
+
+validate: $(VENV)/.validate ## ask other engines the same questions
+	$(BIN)/python -m pytest -n 2 -m oracle tests/oracles
+
+validate-quick: validate ## the part of it that CI runs
+
+wheel: $(VENV)/.dev ## build the wheel into dist/
+	$(BIN)/python -m build --wheel --no-isolation
+
+format: $(VENV)/.dev ## format the code
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+clean: ## remove everything that was built
+	rm -rf $(VENV) out dist docs/_build .pytest_cache .ruff_cache .coverage* .hypothesis

@@ -1,0 +1,72 @@
+"""What can go wrong through no fault of ours, and the sentence that says so.
+
+Every error names the place, the value, what was expected and what exists. Each class also
+derives from the built-in it refines, so that `except ValueError` works as users expect.
+Only `cli` catches these; the library raises them before tracing and never prints.
+"""
+
+import difflib
+from collections.abc import Iterable
+
+
+class TriskeleError(Exception):
+    """A mistake in what the user gave us; the message is one complete sentence or two."""
+
+    def __str__(self) -> str:
+        """The sentence itself, also where the built-in base would print its repr."""
+        return " ".join(str(part) for part in self.args)
+
+
+class DescriptionError(TriskeleError, ValueError):
+    """A robot file that cannot be read, or says something impossible.
+
+    `problems` holds one sentence per finding; the message is the first of them.
+    """
+
+    def __init__(self, *problems: str) -> None:
+        """Keep all of `problems`; there is at least one."""
+        more = len(problems) - 1
+        hint = f" ({more} more: run `triskele check`)" if more else ""
+        super().__init__(problems[0] + hint)
+        self.problems = problems
+
+
+class MissingFact(TriskeleError, ValueError):
+    """A command needs a section or key that the robot file does not have."""
+
+
+class UnknownName(TriskeleError, KeyError):
+    """A robot, column, path or law that does not exist."""
+
+
+class UnitError(TriskeleError, ValueError):
+    """A unit that cannot be read, or one of the wrong dimension."""
+
+
+class TableError(TriskeleError, ValueError):
+    """A table (CSV, Parquet) that is broken; the message names row and column."""
+
+
+class InputError(TriskeleError, ValueError):
+    """A number or an argument that makes no sense: NaN, wrong count, negative duration."""
+
+
+class OutOfReach(TriskeleError, ValueError):
+    """A pose, or a part of a motion, that the mechanism cannot take."""
+
+
+class PrecisionError(TriskeleError, RuntimeError):
+    """JAX was forced to 32 bit; nothing here is computed in single precision."""
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """A hint such as ` Did you mean 'arm_length'?`, or the list of what exists.
+
+    >>> did_you_mean("arm_lenght", ["arm_length", "rod_length"])
+    "Did you mean 'arm_length'?"
+    """
+    names = sorted(known)
+    close = difflib.get_close_matches(word, names, n=1, cutoff=0.6)
+    if close:
+        return f"Did you mean '{close[0]}'?"
+    return f"Known: {', '.join(names)}." if names else "Nothing is known here."
