@@ -1,0 +1,401 @@
+"""Kinematics of the Delta: three arms, three rods or pairs of rods, a platform that translates.
+
+Frame O sits at the centre of the motor circle, z up. Limb i lies in the vertical plane at
+azimuth phi_i, with radial, tangential and upward unit vectors
+
+    u_i = (cos phi_i, sin phi_i, 0)     v_i = (-sin phi_i, cos phi_i, 0)     k = (0, 0, 1)
+
+Its arm points along a_i, and the vector from elbow to wrist, for a platform at x, is s_i:
+
+    a_i(q) = cos q_i u_i - sin q_i k            q_i = 0: arm level; q_i > 0: arm down
+    s_i(q, x) = x + (r_i - R_i) u_i - L_i a_i(q)                                       (1)
+
+A rod of length d_i closes the loop:
+
+    c_i(q, x) = (s_i . s_i - d_i^2) / 2 = 0                                            (2)
+
+A pair of rods has the same s_i, shifted by +-w/2 along v_i: it keeps the platform level.
+With a telescope (axis 4) the flange turns by psi = q_4 about z, and c_4 = psi - q_4. The
+bar hangs between cardans at height z_U above O and z_L above the platform, both in Z
+arrangement, so that the flange turns exactly as the motor does. Its length and direction:
+
+    l t = (0, 0, z_U) - x - (0, 0, z_L)                                                (3)
+
+Body frames (columns are axes in O):
+
+    arm           origin R_i u_i; x = a_i, y = v_i
+    rod           origin at its upper ball; x = e_i = s_i / d_i, z = n_i
+    connector     midway between its hinges, h from the balls; x = v_i, z = n_i
+    platform      origin x; axes of O        end_effector   the same, turned by psi about z
+    telescope     Rz(psi) Rx(b) Ry(c), z = t; upper part at the upper cardan, lower part at
+                  the lower one
+
+with n_i = (e_u k - e_k u_i) / sqrt(e_u^2 + e_k^2), the normal of the pair (e_u = e_i . u_i).
+
+Reference: R. Clavel, Conception d'un robot parallele rapide, thesis 925, EPFL, 1991.
+"""
+
+import dataclasses
+from typing import NamedTuple
+
+import equinox as eqx
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from triskele.kinematics.mechanism import (
+    AbstractMechanism,
+    Coordinate,
+    Joint,
+    PositionSolution,
+    Scales,
+)
+from triskele.numerics import Components, Scalar, Scalars, atan2, safe_sqrt, sincos
+from triskele.spatial.vectors import (
+    WORLD,
+    Frame,
+    Triple,
+    add,
+    combine,
+    cross,
+    dot,
+    rotation_z,
+    scale,
+    subtract,
+)
+
+
+class _Limb(NamedTuple):
+    """One limb in the letters of the module's docstring."""
+
+    u: Triple
+    v: Triple
+    R: Scalar
+    r: Scalar
+    L: Scalar
+    d: Scalar
+
+
+class _Rod(NamedTuple):
+    """The rod of a limb: elbow (mid-pair) [m], direction, normal of the pair."""
+
+    elbow: Triple
+    e: Triple
+    n: Triple
+
+
+_K: Triple = (0.0, 0.0, 1.0)
+
+
+class Delta(AbstractMechanism):
+    """Geometry of a Delta; one entry per limb, so that each limb can be calibrated.
+
+    >>> robot = Delta.symmetric(
+    ...     base_radius=0.20, platform_radius=0.05, arm_length=0.30, rod_length=0.70
+    ... )
+    >>> q = robot.inverse(jnp.array([0.10, 0.05, -0.60])).checked()
+    >>> robot.forward(q).checked().round(9)
+    Array([ 0.1 ,  0.05, -0.6 ], dtype=float64)
+    """
+
+    azimuth: Float[Array, "3"]  #: phi_i [rad], counterclockwise seen from above
+    base_radius: Float[Array, "3"]  #: R_i [m], z axis to motor axis
+    platform_radius: Float[Array, "3"]  #: r_i [m], platform centre to mid-wrist
+    arm_length: Float[Array, "3"]  #: L_i [m], motor axis to elbow
+    rod_length: Float[Array, "3"]  #: d_i [m], elbow to wrist
+    rod_spacing: Float[Array, ""] | None = None  #: w [m]; None: one rod per limb
+    connector_offset: Float[Array, ""] | None = None  #: h [m]; None: no connecting rods
+    telescope: Float[Array, "2"] | None = None  #: z_U, z_L [m]; None: no axis 4
+    working_mode: tuple[int, ...] = eqx.field(static=True, default=(1, 1, 1))
+    assembly_mode: int = eqx.field(static=True, default=1)
+
+    @classmethod
+    def symmetric(
+        cls,
+        *,
+        base_radius: float,
+        platform_radius: float,
+        arm_length: float,
+        rod_length: float,
+        rod_spacing: float | None = None,
+    ) -> "Delta":
+        """The nominal robot: three identical limbs, 120 degrees apart. Lengths in m."""
+        return cls(
+            azimuth=jnp.arange(3.0) * 2 * jnp.pi / 3,
+            base_radius=jnp.full(3, base_radius),
+            platform_radius=jnp.full(3, platform_radius),
+            arm_length=jnp.full(3, arm_length),
+            rod_length=jnp.full(3, rod_length),
+            rod_spacing=None if rod_spacing is None else jnp.asarray(rod_spacing),
+        )
+
+    # Names
+
+    @property
+    def joint_coordinates(self) -> tuple[Coordinate, ...]:
+        """q1, q2, q3, and q4 of the telescope."""
+        count = 3 if self.telescope is None else 4
+        return tuple(Coordinate(f"q{i + 1}", "rad") for i in range(count))
+
+    @property
+    def platform_coordinates(self) -> tuple[Coordinate, ...]:
+        """x, y, z, and psi of the flange."""
+        position = tuple(Coordinate(name, "m") for name in "xyz")
+        return position if self.telescope is None else (*position, Coordinate("psi", "rad"))
+
+    @property
+    def passive_coordinates(self) -> tuple[Coordinate, ...]:
+        """Tilt of each rod out of its limb plane, and length of the telescope."""
+        tilts = tuple(Coordinate(f"tilt_{i}", "rad") for i in (1, 2, 3))
+        return tilts if self.telescope is None else (*tilts, Coordinate("telescope", "m"))
+
+    @property
+    def bodies(self) -> tuple[str, ...]:
+        """Arms, rods, connectors, platform, end effector and telescope."""
+        names = [f"arm_{i}" for i in (1, 2, 3)] + [name for name, _, _ in self._rod_places()]
+        if self.connector_offset is not None:
+            names += [f"connector_{i}{end}" for i in (1, 2, 3) for end in "ab"]
+        names.append("platform")
+        if self.telescope is not None:
+            names += ["end_effector", "telescope_upper", "telescope_lower"]
+        return tuple(names)
+
+    # Position
+
+    def closure(self, q: Components, x: Components) -> Scalars:
+        """Equation (2) [m^2], and psi - q_4 [rad] with a telescope."""
+        loops = []
+        for limb, angle in zip(self._limbs(), q, strict=False):
+            s = self._rod_vector(limb, *sincos(angle), x)
+            loops.append((dot(s, s) - limb.d * limb.d) / 2)
+        return tuple(loops) if self.telescope is None else (*loops, x[3] - q[3])
+
+    def inverse(self, x: Components) -> PositionSolution:
+        """Joint angles [rad] that put the platform at `x` [m, rad], elbows outwards.
+
+        With s = x + (r - R) u, the wrist seen from the motor, (2) reads in each limb
+
+            s_u cos q - s_k sin q = k,     k = (s.s + L^2 - d^2) / (2 L)
+
+        or rho cos(q + alpha) = k with s_u = rho cos alpha, s_k = rho sin alpha. The root
+        with q + alpha < 0 has the elbow outwards; with h = sqrt(rho^2 - k^2) it is
+
+            q = atan2(-h s_u - k s_k, k s_u - h s_k)
+
+        and working mode -1, elbow inwards, has -h.
+        """
+        angles, margins = [], []
+        for limb, mode in zip(self._limbs(), self.working_mode, strict=True):
+            u, v = limb.u, limb.v
+            s_u = x[0] * u[0] + x[1] * u[1] + (limb.r - limb.R)
+            s_v, s_k = x[0] * v[0] + x[1] * v[1], x[2]
+            square = s_u * s_u + s_k * s_k
+            k = (square + s_v * s_v + (limb.L * limb.L - limb.d * limb.d)) / (2 * limb.L)
+            h = mode * safe_sqrt(square - k * k)
+            angles.append(atan2(-h * s_u - k * s_k, k * s_u - h * s_k))
+            margins.append(1 - jnp.abs(k) / safe_sqrt(square + 1e-300))
+        if self.telescope is not None:
+            angles.append(x[3])
+        return PositionSolution(tuple(angles), tuple(margins))
+
+    def forward(self, q: Components) -> PositionSolution:
+        """Platform coordinates [m, rad] reached with joints at `q` [rad], platform below.
+
+        (2) puts x on three spheres, of radii d_i and centres p_i. With u = p_2 - p_1,
+        v = p_3 - p_1 and n = u x v, which points up as built,
+
+            x = p_1 + m - sqrt(d_1^2 - m.m) n / |n|
+
+        where m, in the plane of the centres, satisfies the two differences of (2):
+        m.u = (u.u + d_1^2 - d_2^2) / 2 and m.v = (v.v + d_1^2 - d_3^2) / 2. Assembly mode
+        -1 is the mirror image in that plane. In line, the centres leave x undetermined.
+        """
+        limbs = self._limbs()
+        p1, p2, p3 = (
+            combine((limb.R - limb.r + limb.L * c, limb.u), (-limb.L * s, _K))
+            for limb, (s, c) in zip(limbs, (sincos(angle) for angle in q[:3]), strict=True)
+        )
+        d1, d2, d3 = (limb.d for limb in limbs)
+        u, v = subtract(p2, p1), subtract(p3, p1)
+        n = cross(u, v)
+        n_n = dot(n, n) + 1e-300
+        m_u = (dot(u, u) + d1 * d1 - d2 * d2) / 2
+        m_v = (dot(v, v) + d1 * d1 - d3 * d3) / 2
+        m = scale(1 / n_n, combine((m_u, cross(v, n)), (m_v, cross(n, u))))
+        height_sq = d1 * d1 - dot(m, m)
+        side = self.assembly_mode * self.orientation()
+        drop = side * safe_sqrt(height_sq) / safe_sqrt(n_n)
+        x = combine((1.0, p1), (1.0, m), (drop, n))
+        turn = () if self.telescope is None else (q[3],)
+        return PositionSolution((*x, *turn), (height_sq / (d1 * d1),))
+
+    def assembly_modes(self, q: Components) -> Float[Array, "modes m"]:
+        """The platform below the plane of the elbows, as built, and above it."""
+        both = [dataclasses.replace(self, assembly_mode=mode).forward(q) for mode in (1, -1)]
+        return jnp.stack([mode.value for mode in both if mode.margin >= 0] or [jnp.empty(0)])
+
+    def passive(self, q: Components, x: Components) -> Scalars:
+        """Tilts of the rods [rad], and length of the telescope [m]."""
+        tilts = []
+        for limb in self._limbs():
+            along = x[0] * limb.v[0] + x[1] * limb.v[1]  # s_i . v_i, free of q
+            tilts.append(atan2(along, safe_sqrt(limb.d * limb.d - along * along)))
+        return tuple(tilts) if self.telescope is None else (*tilts, self._bar(x)[1])
+
+    def home(self) -> Scalars:
+        """The platform where the arms are level; 45 degrees down if level cannot close."""
+        count = len(self.joint_coordinates)
+        level = self.forward((jnp.zeros(()),) * count)
+        lower = self.forward((*(jnp.asarray(jnp.pi / 4),) * 3, jnp.zeros(()))[:count])
+        return tuple(
+            jnp.where(level.margin > 0, a, b)
+            for a, b in zip(level.components, lower.components, strict=True)
+        )
+
+    # Bodies
+
+    def platform_pose(self, x: Components) -> Frame:
+        """The platform does not turn."""
+        return WORLD._replace(p=(x[0], x[1], x[2]))
+
+    def body_poses(self, q: Components, x: Components) -> tuple[Frame, ...]:
+        """Pose of each of `bodies` in O."""
+        limbs = self._limbs()
+        arms, rods = [], []
+        for limb, angle in zip(limbs, q, strict=False):
+            s, c = sincos(angle)
+            a = combine((c, limb.u), (-s, _K))
+            z = combine((s, limb.u), (c, _K))
+            arms.append(Frame(a, limb.v, z, scale(limb.R, limb.u)))
+            rods.append(self._rod(limb, add(scale(limb.R, limb.u), scale(limb.L, a)), s, c, x))
+        frames = [*arms, *(self._rod_frame(limbs[i], rods[i], shift)
+                           for _, i, shift in self._rod_places())]
+        if self.connector_offset is not None:
+            h = self.connector_offset
+            for limb, rod in zip(limbs, rods, strict=True):
+                y = cross(rod.n, limb.v)
+                for along in (h, limb.d - h):
+                    p = add(rod.elbow, scale(along, rod.e))
+                    frames.append(Frame(limb.v, y, rod.n, p))
+        frames.append(self.platform_pose(x))
+        if self.telescope is not None:
+            frames += self._flange_and_bar(x)
+        return tuple(frames)
+
+    def joints(self) -> tuple[Joint, ...]:
+        """Motors, then limb by limb, then the telescope."""
+        limbs, zero = self._limbs(), (0.0, 0.0, 0.0)
+        y, z = (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
+        motors = [
+            Joint(f"motor_{i}", "revolute", "base", f"arm_{i}", scale(limb.R, limb.u), zero,
+                  limb.v, driven=True)
+            for i, limb in enumerate(limbs, 1)
+        ]
+        rest = []
+        for name, i, shift in self._rod_places():
+            limb, number = limbs[i], i + 1
+            elbow, wrist = (limb.L, shift, 0.0), add(scale(limb.r, limb.u), scale(shift, limb.v))
+            upper = "spherical" if self.connector_offset is not None else "universal"
+            lower = "universal" if self.rod_spacing is None else "spherical"
+            rest += [
+                Joint(f"elbow_{name}", upper, f"arm_{number}", name, elbow, zero, y, z),
+                Joint(f"wrist_{name}", lower, "platform", name, wrist, (limb.d, 0.0, 0.0),
+                      limb.v, z),
+            ]
+            if self.connector_offset is not None:
+                h = self.connector_offset
+                for end, along in (("a", h), ("b", limb.d - h)):
+                    rest.append(
+                        Joint(f"hinge_{name}{end}", "revolute", name, f"connector_{number}{end}",
+                              (along, 0.0, 0.0), (shift, 0.0, 0.0), z)
+                    )
+        if self.telescope is not None:
+            z_U, z_L = self.telescope
+            rest += [
+                Joint("yoke", "spherical", "base", "telescope_upper", (0.0, 0.0, z_U), zero),
+                Joint("slide", "prismatic", "telescope_upper", "telescope_lower", zero, zero, z),
+                Joint("cardan", "universal", "end_effector", "telescope_lower",
+                      (0.0, 0.0, z_L), zero, (1.0, 0.0, 0.0), y),
+                Joint("flange", "revolute", "platform", "end_effector", zero, zero, z),
+            ]
+        return (*motors, *rest)
+
+    def scales(self) -> Scales:
+        """Rods make the loops; arm lengths turn angles into motion."""
+        limbs = self._limbs()
+        extra = () if self.telescope is None else (1.0,)
+        return Scales(
+            loops=(*(limb.d for limb in limbs), *extra),
+            joints=(*(limb.L for limb in limbs), *extra),
+            platform=(1.0, 1.0, 1.0, *extra),
+        )
+
+    def orientation(self) -> Scalar:
+        """-1 for limbs numbered counterclockwise: then det[e_1 e_2 e_3] < 0 below."""
+        first, second, third = (limb.u for limb in self._limbs())
+        turn = add(add(cross(first, second), cross(second, third)), cross(third, first))
+        return -jnp.sign(turn[2])
+
+    # Parts of the above
+
+    def _limbs(self) -> tuple[_Limb, ...]:
+        """The three limbs in the letters of the equations."""
+        limbs = []
+        for i in range(3):
+            s, c = jnp.sin(self.azimuth[i]), jnp.cos(self.azimuth[i])
+            limbs.append(
+                _Limb((c, s, 0.0), (-s, c, 0.0), self.base_radius[i], self.platform_radius[i],
+                      self.arm_length[i], self.rod_length[i])
+            )
+        return tuple(limbs)
+
+    def _rod_vector(self, limb: _Limb, s: Scalar, c: Scalar, x: Components) -> Triple:
+        """s_i of (1) [m], from the sine and cosine of q_i."""
+        reach = limb.r - limb.R - limb.L * c
+        return x[0] + reach * limb.u[0], x[1] + reach * limb.u[1], x[2] + limb.L * s
+
+    def _rod(self, limb: _Limb, elbow: Triple, s: Scalar, c: Scalar, x: Components) -> _Rod:
+        e = scale(1 / limb.d, self._rod_vector(limb, s, c, x))
+        e_u, e_k = dot(e, limb.u), e[2]
+        g = 1 / safe_sqrt(e_u * e_u + e_k * e_k + 1e-300)
+        return _Rod(elbow, e, combine((e_u * g, _K), (-e_k * g, limb.u)))
+
+    def _rod_places(self) -> tuple[tuple[str, int, Scalar], ...]:
+        """Name, limb (from 0) and shift along v_i [m] of each rod; a before b."""
+        if self.rod_spacing is None:
+            return tuple((f"rod_{i + 1}", i, 0.0) for i in range(3))
+        half = self.rod_spacing / 2
+        return tuple(
+            (f"rod_{i + 1}{end}", i, shift)
+            for i in range(3)
+            for end, shift in (("a", -half), ("b", half))
+        )
+
+    def _rod_frame(self, limb: _Limb, rod: _Rod, shift: Scalar) -> Frame:
+        origin = add(rod.elbow, scale(shift, limb.v))
+        return Frame(rod.e, cross(rod.n, rod.e), rod.n, origin)
+
+    def _bar(self, x: Components) -> tuple[Triple, Scalar]:
+        """Direction t and length l [m] of the telescope, equation (3)."""
+        assert self.telescope is not None, "only a Delta with axis 4 has a bar"
+        z_U, z_L = self.telescope
+        span = (-x[0], -x[1], z_U - z_L - x[2])
+        length = safe_sqrt(dot(span, span) + 1e-300)
+        return scale(1 / length, span), length
+
+    def _flange_and_bar(self, x: Components) -> list[Frame]:
+        """End effector and both parts of the telescope.
+
+        In axes turned by psi, t = (sin c, -sin b cos c, cos b cos c).
+        """
+        assert self.telescope is not None, "only a Delta with axis 4 has a bar"
+        z_U, z_L = self.telescope
+        s, c = sincos(x[3])
+        (t_x, t_y, t_z), _ = self._bar(x)
+        sin_c, w_y, w_z = rotation_z(-s, c, (t_x, t_y, t_z))
+        cos_c = safe_sqrt(w_y * w_y + w_z * w_z + 1e-300)
+        sin_b, cos_b = -w_y / cos_c, w_z / cos_c
+        axis_x = rotation_z(s, c, (cos_c, sin_b * sin_c, -cos_b * sin_c))
+        axis_y = rotation_z(s, c, (0.0, cos_b, sin_b))
+        bar = Frame(axis_x, axis_y, (t_x, t_y, t_z), (0.0, 0.0, z_U))
+        flange = Frame((c, s, 0.0), (-s, c, 0.0), _K, (x[0], x[1], x[2]))
+        return [flange, bar, bar._replace(p=(x[0], x[1], x[2] + z_L))]

@@ -1,0 +1,362 @@
+"""Kinematics of the 3PRS: three sliders, three bars, a platform that lifts and tilts.
+
+Frame O lies in the plane of the revolute joints, z up. Leg i moves in the vertical plane at
+azimuth gamma_i, with radial, tangential and upward unit vectors
+
+    e_i = (cos gamma_i, sin gamma_i, 0)   t_i = (-sin gamma_i, cos gamma_i, 0)   k = (0, 0, 1)
+
+The slider carries the revolute joint at C_i = (a_i - s_i) e_i: s_i > 0 is inwards. A bar of
+length L_i rises from there at the angle alpha_i to the spherical joint B_i of the platform,
+
+    B_i = p + R b_i (cos gamma_i, sin gamma_i, 0),    R = Ry(theta) Rx(psi) Rz(phi)     (1)
+
+Independent coordinates are x = (z, psi, theta). B_i must stay in its leg plane,
+
+    t_i . B_i = 0,   i = 1, 2, 3                                                        (2)
+
+which fixes the parasitic motions (p_x, p_y, phi): with n normal to both columns of the
+3 x 2 matrix of the t_i, sum n_i t_i . R b_i(...) = 0 is C cos phi + S sin phi = 0, and then
+(2) is linear in p_x, p_y. Legs may be uneven; for even ones this is
+
+    phi = atan2(sin psi sin theta, cos psi + cos theta)                                 (3)
+
+With r_i = e_i . B_i and z_i = k . B_i the loop closes when
+
+    c_i(q, x) = ((a_i - s_i - r_i)^2 + z_i^2 - L_i^2) / 2 = 0                           (4)
+
+Body frames, with m_i = -t_i and l_i = -cos alpha_i e_i + sin alpha_i k along the bar:
+
+    coupling   origin C_i; x = -e_i, y = m_i, z = k
+    bar        origin C_i; x = l_i, y = m_i, z = n_i = l_i x m_i
+    platform   origin p; axes R
+
+Passive angles: alpha_i, and the bending beta_m, beta_n and torsion beta_l of the spherical
+joint, [m n l]_bar' R [m n l]_(alpha_0) = Rx(beta_m) Ry(beta_n) Rz(beta_l).
+
+Reference: Ruiz et al., Robotics 11 (2022) 4, with the corrections listed in docs/theory.
+"""
+
+from typing import NamedTuple
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from triskele.kinematics.mechanism import (
+    AbstractMechanism,
+    Coordinate,
+    Joint,
+    PositionSolution,
+    Scales,
+)
+from triskele.kinematics.modes import closing, level_or_tilted
+from triskele.kinematics.singularity import singularity_margins
+from triskele.kinematics.velocity import closure_jacobians
+from triskele.numerics import (
+    Components,
+    Scalar,
+    Scalars,
+    atan2,
+    newton,
+    safe_sqrt,
+    sincos,
+    solve,
+)
+from triskele.spatial.vectors import (
+    Frame,
+    Triple,
+    add,
+    combine,
+    cross,
+    dot,
+    rotation_x,
+    rotation_y,
+    rotation_z,
+    scale,
+)
+
+_K: Triple = (0.0, 0.0, 1.0)
+_LEVEL = (1.5 * 3**0.5) ** 0.5  # makes the type 2 margin sin^3(alpha) on a level platform
+_LARGEST_STEP = 0.3  # of Newton's method, in bar lengths and radians
+
+
+class _Leg(NamedTuple):
+    """One leg in the letters of the module's docstring."""
+
+    e: Triple
+    t: Triple
+    a: Scalar
+    b: Scalar
+    L: Scalar
+
+
+class _PlaneConstants(NamedTuple):
+    """Coefficients of (2), see `Prs._plane_constants`."""
+
+    C: Triple
+    S: Triple
+    solved: Float[Array, "2 3"]
+
+
+class Prs(AbstractMechanism):
+    """Geometry of a 3PRS; one entry per leg.
+
+    >>> robot = Prs.symmetric(
+    ...     base_radius=0.125137, platform_radius=0.04761, bar_length=0.109215
+    ... )
+    >>> s = robot.inverse(robot.home()).checked()
+    >>> (1e3 * s).round(4)
+    Array([0.3003, 0.3003, 0.3003], dtype=float64)
+    """
+
+    azimuth: Float[Array, "3"]  #: gamma_i [rad]
+    base_radius: Float[Array, "3"]  #: a_i [m], axis to revolute joint at s_i = 0
+    platform_radius: Float[Array, "3"]  #: b_i [m], platform centre to spherical joint
+    bar_length: Float[Array, "3"]  #: L_i [m]
+    rest_angle: Float[Array, ""]  #: alpha_0 [rad], where the flexures are free of stress
+    working_mode: tuple[int, ...] = eqx.field(static=True, default=(1, 1, 1))
+    assembly_mode: int = eqx.field(static=True, default=1)
+
+    @classmethod
+    def symmetric(
+        cls,
+        *,
+        base_radius: float,
+        platform_radius: float,
+        bar_length: float,
+        rest_angle: float = jnp.pi / 4,
+    ) -> "Prs":
+        """Three identical legs, 120 degrees apart. Lengths in m, angle in rad."""
+        return cls(
+            azimuth=jnp.arange(3.0) * 2 * jnp.pi / 3,
+            base_radius=jnp.full(3, base_radius),
+            platform_radius=jnp.full(3, platform_radius),
+            bar_length=jnp.full(3, bar_length),
+            rest_angle=jnp.asarray(rest_angle),
+        )
+
+    # Names
+
+    @property
+    def joint_coordinates(self) -> tuple[Coordinate, ...]:
+        """s1, s2, s3: slider positions, inwards."""
+        return tuple(Coordinate(f"s{i}", "m") for i in (1, 2, 3))
+
+    @property
+    def platform_coordinates(self) -> tuple[Coordinate, ...]:
+        """Height, tilt about x, tilt about y."""
+        return Coordinate("z", "m"), Coordinate("psi", "rad"), Coordinate("theta", "rad")
+
+    @property
+    def passive_coordinates(self) -> tuple[Coordinate, ...]:
+        """Inclination of each bar, then the three angles of each spherical joint."""
+        names = [f"alpha_{i}" for i in (1, 2, 3)]
+        names += [f"beta_{axis}{i}" for i in (1, 2, 3) for axis in "mnl"]
+        return tuple(Coordinate(name, "rad") for name in names)
+
+    @property
+    def bodies(self) -> tuple[str, ...]:
+        """Couplings (on the sliders), bars and platform."""
+        parts = [f"{part}_{i}" for part in ("coupling", "bar") for i in (1, 2, 3)]
+        return (*parts, "platform")
+
+    # Position
+
+    def closure(self, q: Components, x: Components) -> Scalars:
+        """Equation (4) [m^2]."""
+        loops = []
+        for leg, s, B in zip(self._legs(), q, self._spherical_joints(x), strict=True):
+            across = leg.a - s - dot(leg.e, B)
+            loops.append((across * across + B[2] * B[2] - leg.L * leg.L) / 2)
+        return tuple(loops)
+
+    def inverse(self, x: Components) -> PositionSolution:
+        """Slider positions [m] that put the platform at `x` [m, rad], bars leaning inwards.
+
+        From (4), s_i = a_i - r_i - sqrt(L_i^2 - z_i^2); working mode -1 has the plus sign,
+        the bar leaning outwards.
+        """
+        positions, margins = [], []
+        joints = zip(self._legs(), self._spherical_joints(x), self.working_mode, strict=True)
+        for leg, B, mode in joints:
+            square = leg.L * leg.L - B[2] * B[2]
+            positions.append(leg.a - dot(leg.e, B) - mode * safe_sqrt(square))
+            margins.append(square / (leg.L * leg.L))
+        return PositionSolution(tuple(positions), tuple(margins))
+
+    def forward(self, q: Components) -> PositionSolution:
+        """Platform coordinates [m, rad] reached with sliders at `q` [m], found by Newton.
+
+        Starts at home, or upside down for assembly mode -1. The margin is that of type 2,
+        or -1 where the iteration did not close the loops.
+        """
+        size = (self.bar_length[0], 1.0, 1.0)
+
+        def step(q: Scalars, x: Scalars) -> Scalars:
+            A, _ = closure_jacobians(self, q, x)
+            change = solve(A, self.closure(q, x))
+            return tuple(
+                jnp.clip(delta, -_LARGEST_STEP * unit, _LARGEST_STEP * unit)
+                for delta, unit in zip(change, size, strict=True)
+            )
+
+        q = tuple(jnp.asarray(value, float) for value in q)
+        z, psi, theta = self.home()
+        x = newton(step, q, (self.assembly_mode * z, psi, theta), size)
+        residual = jnp.abs(jnp.stack(self.closure(q, x))).max(axis=0)
+        closed = residual < 1e-12 * self.bar_length[0] ** 2
+        margin = singularity_margins(self, q, x).type2
+        return PositionSolution(x, (jnp.where(closed, margin, -1.0),))
+
+    def passive(self, q: Components, x: Components) -> Scalars:
+        """alpha_i, then (beta_m, beta_n, beta_l) of each leg [rad]."""
+        pose, alphas, betas = self.platform_pose(x), [], []
+        s0, c0 = jnp.sin(self.rest_angle), jnp.cos(self.rest_angle)
+        for leg, s, B in zip(self._legs(), q, self._spherical_joints(x), strict=True):
+            alphas.append(atan2(B[2], leg.a - s - dot(leg.e, B)))
+            bar = self._bar(leg, s, B)
+            m, n, l = bar.y, bar.z, bar.x  # noqa: E741
+            M_m, M_n, M_l = (
+                pose.turned(axis)
+                for axis in (
+                    scale(-1.0, leg.t),
+                    combine((s0, leg.e), (c0, _K)),
+                    combine((-c0, leg.e), (s0, _K)),
+                )
+            )
+            sine = dot(m, M_l)
+            betas += [
+                atan2(-dot(n, M_l), dot(l, M_l)),
+                atan2(sine, safe_sqrt(1 - sine * sine)),
+                atan2(-dot(m, M_n), dot(m, M_m)),
+            ]
+        return (*alphas, *betas)
+
+    def home(self) -> Scalars:
+        """Level, where the bar of leg 1 stands at the rest angle."""
+        zero = jnp.zeros(())
+        return self.bar_length[0] * jnp.sin(self.rest_angle), zero, zero
+
+    def assembly_modes(self, q: Components) -> Float[Array, "modes m"]:
+        """All platform coordinates that close the loops; the built one is among them."""
+        lengths = (self.azimuth, self.base_radius, self.platform_radius, self.bar_length)
+        candidates = level_or_tilted(*map(np.asarray, lengths), s=np.asarray(q))
+        return closing(self, q, candidates)
+
+    # Bodies
+
+    def platform_pose(self, x: Components) -> Frame:
+        """T_OP with the parasitic motions p_x, p_y and phi of (2)."""
+        (s_psi, c_psi), (s_theta, c_theta) = sincos(x[1]), sincos(x[2])
+        k = self._plane_constants()
+        C = k.C[0] * c_theta + k.C[1] * s_theta * s_psi + k.C[2] * c_psi
+        S = k.S[0] * c_theta + k.S[1] * s_theta * s_psi + k.S[2] * c_psi
+        g = 1 / safe_sqrt(C * C + S * S + 1e-300)
+        s_phi, c_phi = -C * g, S * g
+
+        def turned(a: Triple) -> Triple:
+            a = rotation_x(s_psi, c_psi, rotation_z(s_phi, c_phi, a))
+            return rotation_y(s_theta, c_theta, a)
+
+        axes = Frame(turned((1.0, 0.0, 0.0)), turned((0.0, 1.0, 0.0)), turned(_K), (0.0,) * 3)
+        reach = [leg.b * dot(leg.t, axes.turned(leg.e)) for leg in self._legs()]
+        p_x, p_y = (
+            -(row[0] * reach[0] + row[1] * reach[1] + row[2] * reach[2]) for row in k.solved
+        )
+        return axes._replace(p=(p_x, p_y, x[0]))
+
+    def body_poses(self, q: Components, x: Components) -> tuple[Frame, ...]:
+        """Pose of each of `bodies` in O."""
+        couplings, bars = [], []
+        for leg, s, B in zip(self._legs(), q, self._spherical_joints(x), strict=True):
+            bar = self._bar(leg, s, B)
+            couplings.append(Frame(scale(-1.0, leg.e), scale(-1.0, leg.t), _K, bar.p))
+            bars.append(bar)
+        return (*couplings, *bars, self.platform_pose(x))
+
+    def joints(self) -> tuple[Joint, ...]:
+        """Sliders, then revolute and spherical joints."""
+        zero, y = (0.0, 0.0, 0.0), (0.0, 1.0, 0.0)
+        sliders, rest = [], []
+        for i, leg in enumerate(self._legs(), 1):
+            coupling, bar = f"coupling_{i}", f"bar_{i}"
+            sliders.append(
+                Joint(f"slider_{i}", "prismatic", "base", coupling, scale(leg.a, leg.e), zero,
+                      scale(-1.0, leg.e), driven=True)
+            )
+            rest += [
+                Joint(f"revolute_{i}", "revolute", coupling, bar, zero, zero, y),
+                Joint(f"spherical_{i}", "spherical", "platform", bar, scale(leg.b, leg.e),
+                      (leg.L, 0.0, 0.0)),
+            ]
+        return (*sliders, *rest)
+
+    def scales(self) -> Scales:
+        """Bars make the loops; the platform radius turns tilts into motion."""
+        legs = self._legs()
+        arm = self.platform_radius.mean() * _LEVEL
+        return Scales(
+            loops=tuple(leg.L for leg in legs), joints=(1.0,) * 3, platform=(1.0, arm, arm)
+        )
+
+    def orientation(self) -> Scalar:
+        """+1 for legs numbered counterclockwise: then det(dc/dx) > 0 with bars rising."""
+        first, second, third = (leg.e for leg in self._legs())
+        turn = add(add(cross(first, second), cross(second, third)), cross(third, first))
+        return jnp.sign(turn[2])
+
+    # Parts of the above
+
+    def _legs(self) -> tuple[_Leg, ...]:
+        legs = []
+        for i in range(3):
+            s, c = jnp.sin(self.azimuth[i]), jnp.cos(self.azimuth[i])
+            sizes = self.base_radius[i], self.platform_radius[i], self.bar_length[i]
+            legs.append(_Leg((c, s, 0.0), (-s, c, 0.0), *sizes))
+        return tuple(legs)
+
+    def _plane_constants(self) -> _PlaneConstants:
+        """What (2) needs of the geometry alone.
+
+        M = Ry(theta) Rx(psi) has M_00 = cos theta, M_01 = sin theta sin psi, M_10 = 0 and
+        M_11 = cos psi; C and S hold sum n_i b_i t_ia w_ic of each M_ac, w = e or t. `solved`
+        is the left inverse (T' T)^-1 T' of the rows t_i.
+        """
+        legs = self._legs()
+        t_x, t_y = (tuple(leg.t[axis] for leg in legs) for axis in (0, 1))
+        normal = cross(t_x, t_y)  # pyright: ignore[reportArgumentType]
+        weights = [n * leg.b for n, leg in zip(normal, legs, strict=True)]
+        side = jnp.sign(weights[0] + weights[1] + weights[2])
+
+        def entries(vectors: list[Triple]) -> Triple:
+            return tuple(  # pyright: ignore[reportReturnType]
+                side
+                * sum(
+                    weight * leg.t[a] * vector[c]
+                    for weight, leg, vector in zip(weights, legs, vectors, strict=True)
+                )
+                for a, c in ((0, 0), (0, 1), (1, 1))
+            )
+
+        T = jnp.stack([jnp.stack(t_x), jnp.stack(t_y)])
+        a, b, d = T[0] @ T[0], T[0] @ T[1], T[1] @ T[1]
+        inverse = jnp.array([[d, -b], [-b, a]]) / (a * d - b * b)
+        return _PlaneConstants(
+            entries([leg.e for leg in legs]), entries([leg.t for leg in legs]), inverse @ T
+        )
+
+    def _spherical_joints(self, x: Components) -> list[Triple]:
+        """B_i of (1) [m]."""
+        pose = self.platform_pose(x)
+        return [pose.at(scale(leg.b, leg.e)) for leg in self._legs()]
+
+    def _bar(self, leg: _Leg, s: Scalar, B: Triple) -> Frame:
+        """Frame of the bar: from the slider to B; on the closure its x axis has length 1."""
+        cos, sin = (leg.a - s - dot(leg.e, B)) / leg.L, B[2] / leg.L
+        return Frame(
+            x=combine((-cos, leg.e), (sin, _K)),
+            y=scale(-1.0, leg.t),
+            z=combine((sin, leg.e), (cos, _K)),
+            p=scale(leg.a - s, leg.e),
+        )

@@ -1,0 +1,280 @@
+"""Arithmetic that stays finite at the edge, and batches that are fast.
+
+**Components.** Formulas are written on scalar components of one configuration and return
+tuples of scalars. A scalar is a 0-d array, or an (N,) array: the same code is the kernel
+for one pose and for a million, see `batch`. On the CPU this is 3 to 14 times faster than
+`vmap` over rows that end in `jnp.stack`.
+
+**Edges.** `safe_sqrt`, `safe_divide` and `atan2` return finite values and finite gradients,
+in both modes, also where the mathematical function has none.
+
+**Trigonometry.** XLA calls libm once per element for sin, cos and atan2 in double precision;
+`sincos` and `atan2` are branch-free polynomials, four times faster in batches and accurate
+to two units in the last place.
+
+Importing this module switches JAX to double precision, unless JAX_ENABLE_X64 is set: the
+one global setting that triskele touches.
+"""
+
+import os
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from math import factorial
+from typing import TypeVar
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+from numpy.typing import ArrayLike
+
+from triskele.errors import InputError, PrecisionError
+
+if "JAX_ENABLE_X64" not in os.environ:
+    jax.config.update("jax_enable_x64", True)
+
+Scalar = Float[Array, "..."] | float  #: a number of one configuration, or (N,) of a batch
+Scalars = tuple[Scalar, ...]
+Components = Sequence[Scalar] | Float[Array, " n"]  #: what can be unpacked into scalars
+Result = TypeVar("Result")
+
+CHUNK = 4096  #: configurations per block on a CPU: its intermediates stay in the cache
+_TINY = 1e-12  #: a divisor closer to zero than this is moved there
+
+
+def require_double_precision() -> None:
+    """Raise PrecisionError if JAX computes in 32 bit."""
+    if not jax.config.read("jax_enable_x64"):
+        raise PrecisionError(
+            "JAX is set to 32 bit (JAX_ENABLE_X64=0); triskele computes in double precision "
+            "only. Unset the variable, or set it to 1."
+        )
+
+
+# Edges of domains
+
+
+def safe_sqrt(x: Scalar) -> Scalar:
+    """sqrt(x), and 0 with gradient 0 where x <= 0.
+
+    >>> float(safe_sqrt(jnp.array(-1.0)))
+    0.0
+    """
+    inside = x > 0
+    return jnp.where(inside, jnp.sqrt(jnp.where(inside, x, 1.0)), 0.0)
+
+
+def safe_divide(a: Scalar, b: Scalar) -> Scalar:
+    """a / b with b kept at least 1e-12 from zero, on its own side: large, never infinite."""
+    far = jnp.abs(b) > _TINY
+    return a / jnp.where(far, b, jnp.where(jnp.signbit(b), -_TINY, _TINY))
+
+
+# Trigonometry
+
+_HALF_PI = Fraction("1.5707963267948966192313216916397514420985846996875529")
+_PI_1 = Fraction(int(_HALF_PI * 2**32), 2**32)  # 33 bits: k * _PI_1 is exact to k < 2^20
+_PI_2 = Fraction(int((_HALF_PI - _PI_1) * 2**65), 2**65)
+_PI_PARTS = (float(_PI_1), float(_PI_2), float(_HALF_PI - _PI_1 - _PI_2))
+_SIN = [(-1) ** k / factorial(2 * k + 1) for k in range(1, 9)]
+_COS = [(-1) ** k / factorial(2 * k) for k in range(2, 10)]
+
+
+def _horner(coefficients: Sequence[float], u: Scalar) -> Scalar:
+    value: Scalar = coefficients[-1]
+    for coefficient in reversed(coefficients[:-1]):
+        value = value * u + coefficient
+    return value
+
+
+def _atan_coefficients(degree: int = 12) -> list[float]:
+    """g in atan(t) = t + t^3 g(t^2), interpolated at Chebyshev nodes for t < tan(pi/8)."""
+    edge = float(np.tan(np.pi / 8)) ** 2
+    nodes = edge / 2 * (1 + np.cos(np.pi * (np.arange(degree + 1) + 0.5) / (degree + 1)))
+    powers = np.arange(40)
+    values = ((-1.0) ** (powers + 1) / (2 * powers + 3)) @ nodes ** powers[:, None]
+    scaled = np.polynomial.Chebyshev.fit(nodes, values, degree, domain=[0, edge])
+    return [float(c) for c in scaled.convert(kind=np.polynomial.Polynomial).coef]
+
+
+_ATAN = _atan_coefficients()
+
+
+@jax.custom_jvp
+def sincos(angle: Scalar) -> tuple[Scalar, Scalar]:
+    """(sin, cos) of an angle [rad], to two units in the last place for |angle| < 1e6.
+
+    The angle is reduced to [-pi/4, pi/4] by subtracting k pi/2 in three parts (Cody and
+    Waite); there both series have converged after eight terms.
+    """
+    k = jnp.round(angle * (2 / np.pi))
+    r = angle
+    for part in _PI_PARTS:
+        r = r - k * part
+    u = r * r
+    s = r + r * u * _horner(_SIN, u)
+    c = 1 - 0.5 * u + u * u * _horner(_COS, u)
+    quadrant = k - 4 * jnp.floor(k / 4)
+    odd = (quadrant == 1) | (quadrant == 3)
+    sine, cosine = jnp.where(odd, c, s), jnp.where(odd, s, c)
+    return (
+        jnp.where(quadrant >= 2, -sine, sine),
+        jnp.where((quadrant == 1) | (quadrant == 2), -cosine, cosine),
+    )
+
+
+@sincos.defjvp
+def _sincos_jvp(primals: tuple, tangents: tuple) -> tuple:
+    s, c = sincos(primals[0])
+    return (s, c), (c * tangents[0], -s * tangents[0])
+
+
+@jax.custom_jvp
+def atan2(y: Scalar, x: Scalar) -> Scalar:
+    """Angle of the point (x, y) [rad], in (-pi, pi]; 0 with gradient 0 at the origin."""
+    ax, ay = jnp.abs(x), jnp.abs(y)
+    low, high = jnp.minimum(ax, ay), jnp.maximum(ax, ay)
+    t = low / jnp.where(high > 0, high, 1.0)
+    steep = t > np.tan(np.pi / 8)
+    t = jnp.where(steep, (t - 1) / (t + 1), t)
+    angle = t + t * (t * t) * _horner(_ATAN, t * t) + jnp.where(steep, np.pi / 4, 0.0)
+    angle = jnp.where(ay > ax, np.pi / 2 - angle, angle)
+    angle = jnp.where(x < 0, np.pi - angle, angle)
+    return jnp.where(y < 0, -angle, angle)
+
+
+@atan2.defjvp
+def _atan2_jvp(primals: tuple, tangents: tuple) -> tuple:
+    (y, x), (yd, xd) = primals, tangents
+    square = x * x + y * y
+    inside = square > 0
+    rate = (x * yd - y * xd) / jnp.where(inside, square, 1.0)
+    return atan2(y, x), jnp.where(inside, rate, 0.0)
+
+
+# Small dense systems: cofactors, never elimination without pivots, never LAPACK in batches
+
+Matrix = tuple[Scalars, ...]  #: rows of scalars
+
+
+def determinant(A: Matrix) -> Scalar:
+    """Determinant of a matrix of at most 4 x 4, expanded along its first row."""
+    if len(A) == 1:
+        return A[0][0]
+    return sum(
+        (sign * entry * determinant(_minor(A, 0, j)))
+        for j, (entry, sign) in enumerate(zip(A[0], (1, -1, 1, -1), strict=False))
+    )  # pyright: ignore[reportReturnType]
+
+
+def _minor(A: Matrix, i: int, j: int) -> Matrix:
+    return tuple(row[:j] + row[j + 1 :] for k, row in enumerate(A) if k != i)
+
+
+def solve(A: Matrix, b: Scalars) -> Scalars:
+    """x with A x = b, by cofactors; finite, though huge, where A is singular."""
+    n = range(len(A))
+    cofactors = [[(-1) ** (i + j) * determinant(_minor(A, i, j)) for j in n] for i in n]
+    det = sum(a * c for a, c in zip(A[0], cofactors[0], strict=True))
+    return tuple(
+        safe_divide(sum(cofactors[i][j] * b[i] for i in n), det)  # pyright: ignore[reportArgumentType]
+        for j in n
+    )
+
+
+def transpose(A: Matrix) -> Matrix:
+    """Columns as rows."""
+    return tuple(zip(*A, strict=True))
+
+
+# Newton's method
+
+
+def newton(
+    step: Callable[[Scalars, Scalars], Scalars],
+    given: Scalars,
+    start: Scalars,
+    size: Scalars,
+    *,
+    most: int = 50,
+) -> Scalars:
+    """x with step(given, x) = 0, where x - step(given, x) is Newton's next guess.
+
+    Stops when a step, in units of `size`, is lost in rounding. Two more steps follow that
+    are differentiated: each doubles the number of correct derivatives, so that x has the
+    right ones up to the third in `given`, although the search is not differentiated.
+    """
+
+    def unfinished(state: tuple[Scalars, Scalars, Array]) -> Array:
+        _, change, count = state
+        moved = [jnp.abs(d / u).max() for d, u in zip(change, size, strict=True)]
+        return (jnp.stack(moved).max() > 1e-13) & (count < most)
+
+    def advance(state: tuple[Scalars, Scalars, Array]) -> tuple[Scalars, Scalars, Array]:
+        x, _, count = state
+        change = step(fixed, x)
+        return tuple(a - b for a, b in zip(x, change, strict=True)), change, count + 1
+
+    fixed = jax.lax.stop_gradient(given)
+    start = tuple(jnp.broadcast_to(value, jnp.shape(given[0])) for value in start)
+    state = (start, tuple(jnp.ones_like(value) for value in start), jnp.asarray(0))
+    x = jax.lax.stop_gradient(jax.lax.while_loop(unfinished, advance, state)[0])
+    for _ in range(2):
+        x = tuple(a - b for a, b in zip(x, step(given, x), strict=True))
+    return x
+
+
+# Batches
+
+
+def stacked(components: Sequence[Scalar]) -> Float[Array, "..."]:
+    """Components as one array with the component last: (k,), or (N, k) for a batch."""
+    return jnp.stack(jnp.broadcast_arrays(*map(jnp.asarray, components)), axis=-1)
+
+
+def batch(function: Callable[..., Result]) -> Callable[..., Result]:
+    """`function` of one configuration, for N of them given as (N, k) arrays.
+
+    `function` takes and returns (pytrees of) tuples of scalars; each leaf of the result is
+    an (N,) array. Compiled once per function, robot type and N; a new geometry is not a
+    new compilation.
+
+    >>> batch(lambda p: p[0] * p[1])(np.array([[2.0, 3.0], [4.0, 5.0]]))
+    Array([ 6., 20.], dtype=float64)
+    """
+
+    def over(*arrays: ArrayLike) -> Result:
+        columns = tuple(_columns(array) for array in arrays)
+        lengths = {column.shape[0] for group in columns for column in group}
+        if len(lengths) != 1 or not min(lengths):
+            shapes = ", ".join(str(np.shape(array)) for array in arrays)
+            raise InputError(f"A batch needs arrays of the same N > 0 rows, not {shapes}.")
+        return _in_chunks(function, columns)
+
+    return over
+
+
+def _columns(array: ArrayLike) -> tuple[Array, ...]:
+    if np.ndim(array) != 2:
+        raise InputError(f"A batch needs (N, k) arrays, one row each, not {np.shape(array)}.")
+    return tuple(jnp.asarray(column, float) for column in np.asarray(array).T)
+
+
+@eqx.filter_jit
+def _in_chunks(function: Callable[..., Result], columns: tuple) -> Result:
+    """Evaluate in blocks of CHUNK on a CPU, at once elsewhere; constants are spread."""
+    n = columns[0][0].shape[0]
+
+    def evaluate(block: tuple) -> Result:
+        size = block[0][0].shape
+        spread = lambda leaf: jnp.broadcast_to(leaf, size)  # noqa: E731
+        return jax.tree.map(spread, function(*block))
+
+    if n <= CHUNK or jax.default_backend() != "cpu":
+        return evaluate(columns)
+    fill = -n % CHUNK
+    blocks = jax.tree.map(
+        lambda c: jnp.pad(c, (0, fill), mode="edge").reshape(-1, CHUNK), columns
+    )
+    return jax.tree.map(lambda c: c.reshape(-1)[:n], jax.lax.map(evaluate, blocks))
