@@ -36,7 +36,8 @@ if "JAX_ENABLE_X64" not in os.environ:
 
 Scalar = Float[Array, "..."] | float  #: a number of one configuration, or (N,) of a batch
 Scalars = tuple[Scalar, ...]
-Components = Sequence[Scalar] | Float[Array, " n"]  #: what can be unpacked into scalars
+Components = Sequence[Scalar] | Float[Array, " n"] | Float[np.ndarray, " n"]
+#: what can be unpacked into scalars: a tuple of them, or a vector
 Result = TypeVar("Result")
 
 CHUNK = 4096  #: configurations per block on a CPU: its intermediates stay in the cache
@@ -245,36 +246,52 @@ def batch(function: Callable[..., Result]) -> Callable[..., Result]:
     """
 
     def over(*arrays: ArrayLike) -> Result:
-        columns = tuple(_columns(array) for array in arrays)
-        lengths = {column.shape[0] for group in columns for column in group}
+        rows = tuple(_rows(array) for array in arrays)
+        lengths = {len(array) for array in rows}
         if len(lengths) != 1 or not min(lengths):
             shapes = ", ".join(str(np.shape(array)) for array in arrays)
             raise InputError(f"A batch needs arrays of the same N > 0 rows, not {shapes}.")
-        return _in_chunks(function, columns)
+        return _in_chunks(function, rows)
 
     return over
 
 
-def _columns(array: ArrayLike) -> tuple[Array, ...]:
+def _rows(array: ArrayLike) -> np.ndarray | Array:
+    """`array` as it is, if it is (N, k): columns are cut where it is free, under `jit`."""
     if np.ndim(array) != 2:
         raise InputError(f"A batch needs (N, k) arrays, one row each, not {np.shape(array)}.")
-    return tuple(jnp.asarray(column, float) for column in np.asarray(array).T)
+    return array if isinstance(array, jax.Array) else np.asarray(array, float)
 
 
 @eqx.filter_jit
-def _in_chunks(function: Callable[..., Result], columns: tuple) -> Result:
-    """Evaluate in blocks of CHUNK on a CPU, at once elsewhere; constants are spread."""
-    n = columns[0][0].shape[0]
+def _in_chunks(function: Callable[..., Result], rows: tuple) -> Result:
+    """Evaluate in blocks of CHUNK on a CPU, at once elsewhere; constants are spread.
 
-    def evaluate(block: tuple) -> Result:
-        size = block[0][0].shape
-        spread = lambda leaf: jnp.broadcast_to(leaf, size)  # noqa: E731
-        return jax.tree.map(spread, function(*block))
+    Blocks are cut out of whole columns and written into whole results. N is not padded: a
+    last block that would end beyond N is moved back by `dynamic_slice`, and so is its result.
+    """
+    n = len(rows[0])
+    columns = jax.tree.map(lambda array: tuple(array.astype(float).T), rows)
+
+    def evaluate(block: tuple, size: int) -> Result:
+        return jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (size,)), function(*block))
 
     if n <= CHUNK or jax.default_backend() != "cpu":
-        return evaluate(columns)
-    fill = -n % CHUNK
-    blocks = jax.tree.map(
-        lambda c: jnp.pad(c, (0, fill), mode="edge").reshape(-1, CHUNK), columns
-    )
-    return jax.tree.map(lambda c: c.reshape(-1)[:n], jax.lax.map(evaluate, blocks))
+        return evaluate(columns, n)
+
+    def results(start: Array | int) -> Result:
+        def cut(column: Array) -> Array:
+            return jax.lax.dynamic_slice(column, (start,), (CHUNK,))
+
+        return evaluate(jax.tree.map(cut, columns), CHUNK)
+
+    def write(block: Array, found: Result) -> Result:
+        start = block * CHUNK
+
+        def put(whole: Array, part: Array) -> Array:
+            return jax.lax.dynamic_update_slice(whole, part, (start,))
+
+        return jax.tree.map(put, found, results(start))
+
+    empty = jax.tree.map(lambda leaf: jnp.empty(n, leaf.dtype), jax.eval_shape(results, 0))
+    return jax.lax.fori_loop(0, -(-n // CHUNK), write, empty)

@@ -1,0 +1,1 @@
+"""Robots as plain data: the format of their files, units and sources, tables. No JAX."""

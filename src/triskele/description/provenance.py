@@ -35,20 +35,32 @@ class Fact(NamedTuple):
 def facts(
     model: BaseModel, raw: dict[str, object], prefix: str = "", source: str | None = None
 ) -> Iterator[Fact]:
-    """The facts of `raw`, from which `model` was validated, in the order of the model."""
+    """The facts of `raw`, from which `model` was validated, in the order of the file."""
     own = raw.get("source")
     source = own if isinstance(own, str) else source
-    for key, field in type(model).model_fields.items():
-        if key not in raw:
-            continue
-        value, written, path = getattr(model, key), raw[key], prefix + key
-        if quantity_of(field) is not None:
+    for key, written in raw.items():
+        value, path = getattr(model, key), prefix + key
+        if quantity_of(type(model).model_fields[key]) is not None:
             yield _fact(path, written, source)
         elif isinstance(value, BaseModel) and isinstance(written, dict):
             yield from facts(value, written, f"{path}.", source)
         elif isinstance(value, dict) and isinstance(written, dict):
             for name, item in value.items():
                 yield from facts(item, written[name], f"{path}.{name}.", source)
+
+
+def quantities(model: BaseModel, prefix: str = "") -> Iterator[tuple[str, Quantity, object]]:
+    """Key, rules and value of every number in `model`."""
+    for key in type(model).model_fields:
+        value, path = getattr(model, key), prefix + key
+        rules = quantity_of(type(model).model_fields[key])
+        if rules is not None and value is not None:
+            yield path, rules, value
+        elif isinstance(value, BaseModel):
+            yield from quantities(value, f"{path}.")
+        elif isinstance(value, dict):
+            for name, item in value.items():
+                yield from quantities(item, f"{path}.{name}.")
 
 
 def quantity_of(field: FieldInfo) -> Quantity | None:

@@ -274,7 +274,7 @@ _JERK = _positive("rad/s^3", "jerk", "drives", usual=(1.0, 1e8))
 
 
 class Limits(Section):
-    """What the robot must not exceed; loads are nominal, `margin` is kept free of each."""
+    """What the robot must not exceed; of torques and loads, `margin` is kept free."""
 
     joint_angle: AngleRange | None = None  #: of the arms, 0 level, positive down [rad]
     slider_position: LengthRange | None = None  #: of the sliders, from s = 0 [m]
@@ -290,7 +290,7 @@ class Limits(Section):
     rod_force: Force | None = None  #: axial, at either end [N]
     flange_force: Force | None = None  #: on the flange bearing [N]
     flange_torque: Torque | None = None  #: tilting moment on the flange bearing [N m]
-    margin: Fraction = 0.0  #: part of speeds, torques and loads kept free
+    margin: Fraction = 0.0  #: part of torques and loads kept free
 
 
 class Material(Section):

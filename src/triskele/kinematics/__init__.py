@@ -1,0 +1,1 @@
+"""Position, velocity and workspace of mechanisms; paths and motions."""

@@ -1,6 +1,7 @@
 """From a robot file to its mechanism."""
 
 import jax.numpy as jnp
+from jaxtyping import Array
 
 from triskele.description.schema import DeltaGeometry, DeltaRobot, PrsGeometry, Robot
 from triskele.errors import DescriptionError
@@ -31,13 +32,6 @@ def build(robot: Robot) -> AbstractMechanism:
 
 
 def _delta(geometry: DeltaGeometry) -> Delta:
-    optional = {
-        key: None if value is None else jnp.asarray(value)
-        for key, value in (
-            ("rod_spacing", geometry.rod_spacing),
-            ("connector_offset", geometry.connector_offset),
-        )
-    }
     bar = geometry.telescope
     heights = None if bar is None else (bar.upper_joint_height, bar.lower_joint_height)
     return Delta(
@@ -46,9 +40,14 @@ def _delta(geometry: DeltaGeometry) -> Delta:
         platform_radius=jnp.asarray(geometry.platform_radius),
         arm_length=jnp.asarray(geometry.arm_length),
         rod_length=jnp.asarray(geometry.rod_length),
-        telescope=None if heights is None else jnp.asarray(heights),
-        **optional,
+        rod_spacing=_optional(geometry.rod_spacing),
+        connector_offset=_optional(geometry.connector_offset),
+        telescope=_optional(heights),
     )
+
+
+def _optional(value: float | tuple[float, ...] | None) -> Array | None:
+    return None if value is None else jnp.asarray(value)
 
 
 def _prs(geometry: PrsGeometry) -> Prs:

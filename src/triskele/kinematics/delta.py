@@ -267,8 +267,10 @@ class Delta(AbstractMechanism):
             z = combine((s, limb.u), (c, _K))
             arms.append(Frame(a, limb.v, z, scale(limb.R, limb.u)))
             rods.append(self._rod(limb, add(scale(limb.R, limb.u), scale(limb.L, a)), s, c, x))
-        frames = [*arms, *(self._rod_frame(limbs[i], rods[i], shift)
-                           for _, i, shift in self._rod_places())]
+        frames = [
+            *arms,
+            *(self._rod_frame(limbs[i], rods[i], shift) for _, i, shift in self._rod_places()),
+        ]
         if self.connector_offset is not None:
             h = self.connector_offset
             for limb, rod in zip(limbs, rods, strict=True):
@@ -286,8 +288,16 @@ class Delta(AbstractMechanism):
         limbs, zero = self._limbs(), (0.0, 0.0, 0.0)
         y, z = (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
         motors = [
-            Joint(f"motor_{i}", "revolute", "base", f"arm_{i}", scale(limb.R, limb.u), zero,
-                  limb.v, driven=True)
+            Joint(
+                f"motor_{i}",
+                "revolute",
+                "base",
+                f"arm_{i}",
+                scale(limb.R, limb.u),
+                zero,
+                limb.v,
+                driven=True,
+            )
             for i, limb in enumerate(limbs, 1)
         ]
         rest = []
@@ -298,23 +308,39 @@ class Delta(AbstractMechanism):
             lower = "universal" if self.rod_spacing is None else "spherical"
             rest += [
                 Joint(f"elbow_{name}", upper, f"arm_{number}", name, elbow, zero, y, z),
-                Joint(f"wrist_{name}", lower, "platform", name, wrist, (limb.d, 0.0, 0.0),
-                      limb.v, z),
+                Joint(
+                    f"wrist_{name}", lower, "platform", name, wrist, (limb.d, 0.0, 0.0), limb.v, z
+                ),
             ]
             if self.connector_offset is not None:
                 h = self.connector_offset
                 for end, along in (("a", h), ("b", limb.d - h)):
                     rest.append(
-                        Joint(f"hinge_{name}{end}", "revolute", name, f"connector_{number}{end}",
-                              (along, 0.0, 0.0), (shift, 0.0, 0.0), z)
+                        Joint(
+                            f"hinge_{name}{end}",
+                            "revolute",
+                            name,
+                            f"connector_{number}{end}",
+                            (along, 0.0, 0.0),
+                            (shift, 0.0, 0.0),
+                            z,
+                        )
                     )
         if self.telescope is not None:
             z_U, z_L = self.telescope
             rest += [
                 Joint("yoke", "spherical", "base", "telescope_upper", (0.0, 0.0, z_U), zero),
                 Joint("slide", "prismatic", "telescope_upper", "telescope_lower", zero, zero, z),
-                Joint("cardan", "universal", "end_effector", "telescope_lower",
-                      (0.0, 0.0, z_L), zero, (1.0, 0.0, 0.0), y),
+                Joint(
+                    "cardan",
+                    "universal",
+                    "end_effector",
+                    "telescope_lower",
+                    (0.0, 0.0, z_L),
+                    zero,
+                    (1.0, 0.0, 0.0),
+                    y,
+                ),
                 Joint("flange", "revolute", "platform", "end_effector", zero, zero, z),
             ]
         return (*motors, *rest)
@@ -343,8 +369,14 @@ class Delta(AbstractMechanism):
         for i in range(3):
             s, c = jnp.sin(self.azimuth[i]), jnp.cos(self.azimuth[i])
             limbs.append(
-                _Limb((c, s, 0.0), (-s, c, 0.0), self.base_radius[i], self.platform_radius[i],
-                      self.arm_length[i], self.rod_length[i])
+                _Limb(
+                    (c, s, 0.0),
+                    (-s, c, 0.0),
+                    self.base_radius[i],
+                    self.platform_radius[i],
+                    self.arm_length[i],
+                    self.rod_length[i],
+                )
             )
         return tuple(limbs)
 

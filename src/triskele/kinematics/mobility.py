@@ -66,8 +66,10 @@ def joint_constraints(mechanism: AbstractMechanism, q: Components, x: Components
 
 def _joint_rows(joint: Joint, parent: Numbers, child: Numbers, size: float) -> Numbers:
     """Rows over (twist of parent, twist of child) of one joint."""
-    arm = [(pose[:, :3] @ np.array(point, float)) / size for pose, point in
-           ((parent, joint.point), (child, joint.child_point))]
+    arm = [
+        (pose[:, :3] @ np.array(point, float)) / size
+        for pose, point in ((parent, joint.point), (child, joint.child_point))
+    ]
     if joint.kind == "prismatic":  # the point of the slide is where the child now is
         arm[0] = (child[:, 3] - parent[:, 3]) / size + arm[1]
     linear = np.hstack([-np.eye(3), _cross(arm[0]), np.eye(3), -_cross(arm[1])])

@@ -34,9 +34,7 @@ def working_modes(
 ) -> dict[tuple[int, ...], PositionSolution]:
     """`inverse` at `x` in each of the 2^legs working modes, by mode."""
     signs = itertools.product((1, -1), repeat=len(mechanism.working_mode))
-    return {
-        mode: dataclasses.replace(mechanism, working_mode=mode).inverse(x) for mode in signs
-    }
+    return {mode: dataclasses.replace(mechanism, working_mode=mode).inverse(x) for mode in signs}
 
 
 def closing(
@@ -53,9 +51,7 @@ def closing(
     return jnp.asarray(np.array(found).reshape(len(found), len(mechanism.scales().platform)))
 
 
-def level_or_tilted(
-    gamma: Numbers, a: Numbers, b: Numbers, L: Numbers, *, s: Numbers
-) -> Numbers:
+def level_or_tilted(gamma: Numbers, a: Numbers, b: Numbers, L: Numbers, *, s: Numbers) -> Numbers:
     """Candidates (z, psi, theta) for a 3PRS with sliders at `s` [m], from (1) and (2)."""
     e = np.stack([np.cos(gamma), np.sin(gamma), np.zeros(3)], axis=1)
     C = (a - s)[:, None] * e
@@ -86,7 +82,7 @@ def level_or_tilted(
             return ((B[2] - B[1]) ** 2).sum() - last_side_sq
 
         poses += [_pose(triangle(root, signs), local) for root in _roots(gap)]
-    return np.array(poses).reshape(len(poses), 3)
+    return np.array(poses, float).reshape(len(poses), 3)
 
 
 def _roots(function: Callable[[float], float]) -> list[float]:

@@ -77,6 +77,7 @@ from triskele.spatial.vectors import (
 )
 
 _K: Triple = (0.0, 0.0, 1.0)
+_ORIGIN: Triple = (0.0, 0.0, 0.0)
 _LEVEL = (1.5 * 3**0.5) ** 0.5  # makes the type 2 margin sin^3(alpha) on a level platform
 _LARGEST_STEP = 0.3  # of Newton's method, in bar lengths and radians
 
@@ -216,7 +217,7 @@ class Prs(AbstractMechanism):
         for leg, s, B in zip(self._legs(), q, self._spherical_joints(x), strict=True):
             alphas.append(atan2(B[2], leg.a - s - dot(leg.e, B)))
             bar = self._bar(leg, s, B)
-            m, n, l = bar.y, bar.z, bar.x  # noqa: E741
+            m, n, l = bar.y, bar.z, bar.x
             M_m, M_n, M_l = (
                 pose.turned(axis)
                 for axis in (
@@ -259,7 +260,7 @@ class Prs(AbstractMechanism):
             a = rotation_x(s_psi, c_psi, rotation_z(s_phi, c_phi, a))
             return rotation_y(s_theta, c_theta, a)
 
-        axes = Frame(turned((1.0, 0.0, 0.0)), turned((0.0, 1.0, 0.0)), turned(_K), (0.0,) * 3)
+        axes = Frame(turned((1.0, 0.0, 0.0)), turned((0.0, 1.0, 0.0)), turned(_K), _ORIGIN)
         reach = [leg.b * dot(leg.t, axes.turned(leg.e)) for leg in self._legs()]
         p_x, p_y = (
             -(row[0] * reach[0] + row[1] * reach[1] + row[2] * reach[2]) for row in k.solved
@@ -282,13 +283,27 @@ class Prs(AbstractMechanism):
         for i, leg in enumerate(self._legs(), 1):
             coupling, bar = f"coupling_{i}", f"bar_{i}"
             sliders.append(
-                Joint(f"slider_{i}", "prismatic", "base", coupling, scale(leg.a, leg.e), zero,
-                      scale(-1.0, leg.e), driven=True)
+                Joint(
+                    f"slider_{i}",
+                    "prismatic",
+                    "base",
+                    coupling,
+                    scale(leg.a, leg.e),
+                    zero,
+                    scale(-1.0, leg.e),
+                    driven=True,
+                )
             )
             rest += [
                 Joint(f"revolute_{i}", "revolute", coupling, bar, zero, zero, y),
-                Joint(f"spherical_{i}", "spherical", "platform", bar, scale(leg.b, leg.e),
-                      (leg.L, 0.0, 0.0)),
+                Joint(
+                    f"spherical_{i}",
+                    "spherical",
+                    "platform",
+                    bar,
+                    scale(leg.b, leg.e),
+                    (leg.L, 0.0, 0.0),
+                ),
             ]
         return (*sliders, *rest)
 

@@ -2,7 +2,9 @@
 
 Each limit of the robot file becomes a slack, positive inside and negative outside, scaled
 to be of order one: angles in rad, lengths as part of the loop's length, margins as they are.
-The slack of a pose is the least of them; the workspace is where it is positive.
+The slack of a pose is the least of them; the workspace is where it is positive. The cylinder
+that a maker guarantees is no limit of the mechanism; it counts only where `guaranteed` is
+asked for.
 """
 
 from typing import NamedTuple
@@ -27,7 +29,9 @@ class Slack(NamedTuple):
     unit: str
 
 
-def slacks(mechanism: AbstractMechanism, limits: Limits, x: Components) -> tuple[Slack, ...]:
+def slacks(
+    mechanism: AbstractMechanism, limits: Limits, x: Components, *, guaranteed: bool = False
+) -> tuple[Slack, ...]:
     """All slacks of the pose `x` in the working mode."""
     solution = mechanism.inverse(x)
     q = solution.components
@@ -38,7 +42,8 @@ def slacks(mechanism: AbstractMechanism, limits: Limits, x: Components) -> tuple
     size = mechanism.scales().loops[0]
     found += _joint_slacks(mechanism, limits, q, size)
     found += _passive_slacks(mechanism, limits, q, x, size)
-    found += _cylinder_slacks(mechanism, limits, x, size)
+    found += _platform_slacks(mechanism, limits, x)
+    found += _cylinder_slacks(mechanism, limits, x, size) if guaranteed else []
     margins = singularity_margins(mechanism, q, x)
     least = limits.singularity_margin
     legs = len(mechanism.working_mode)
@@ -51,25 +56,36 @@ def slacks(mechanism: AbstractMechanism, limits: Limits, x: Components) -> tuple
     return tuple(found)
 
 
-def slack(mechanism: AbstractMechanism, limits: Limits, x: Components) -> Scalar:
+def slack(
+    mechanism: AbstractMechanism, limits: Limits, x: Components, *, guaranteed: bool = False
+) -> Scalar:
     """The least slack of the pose `x`; a kernel for `numerics.batch`."""
-    rooms = [item.room for item in slacks(mechanism, limits, x)]
+    rooms = [item.room for item in slacks(mechanism, limits, x, guaranteed=guaranteed)]
     value = rooms[0]
     for room in rooms[1:]:
         value = jnp.minimum(value, room)
     return value
 
 
+def worst_slack(mechanism: AbstractMechanism, limits: Limits, x: Float[Array, " m"]) -> str | None:
+    """Why the pose `x` is refused, or None if it is allowed."""
+    rooms = [(float(np.asarray(item.room)), item) for item in slacks(mechanism, limits, x)]
+    room, worst = min(rooms, key=lambda pair: pair[0] if np.isfinite(pair[0]) else -np.inf)
+    if room >= 0:
+        return None
+    value = float(np.asarray(worst.value))
+    shown = f"{np.degrees(value):.4g} deg" if worst.unit == "rad" else f"{value:.4g}"
+    shown += " m" if worst.unit == "m" else ""
+    return worst.reason.format(value=shown)
+
+
 def check_reach(
     mechanism: AbstractMechanism, limits: Limits, x: Float[Array, " m"], place: str
 ) -> None:
     """Raise OutOfReach, with the worst reason, unless the pose `x` is allowed."""
-    worst = min(slacks(mechanism, limits, x), key=lambda item: float(np.asarray(item.room)))
-    if not float(np.asarray(worst.room)) >= 0:
-        value = float(np.asarray(worst.value))
-        shown = f"{np.degrees(value):.4g} deg" if worst.unit == "rad" else f"{value:.4g}"
-        shown += " m" if worst.unit == "m" else ""
-        raise OutOfReach(f"{place} is out of reach: {worst.reason.format(value=shown)}.")
+    reason = worst_slack(mechanism, limits, x)
+    if reason is not None:
+        raise OutOfReach(f"{place} is out of reach: {reason}.")
 
 
 def _joint_slacks(
@@ -107,6 +123,16 @@ def _passive_slacks(
     return found
 
 
+def _platform_slacks(mechanism: AbstractMechanism, limits: Limits, x: Components) -> list[Slack]:
+    if limits.platform_tilt is None:
+        return []
+    z = mechanism.platform_pose(x).z
+    tilt = atan2(safe_sqrt(z[0] * z[0] + z[1] * z[1]), z[2])
+    most = np.degrees(limits.platform_tilt)
+    reason = f"the platform would tilt by {{value}}, allowed is {most:.4g} deg"
+    return [Slack(reason, limits.platform_tilt - tilt, tilt, "rad")]
+
+
 def _cylinder_slacks(
     mechanism: AbstractMechanism, limits: Limits, x: Components, size: Scalar
 ) -> list[Slack]:
@@ -120,10 +146,4 @@ def _cylinder_slacks(
         room = jnp.minimum(pose.p[2] - low, high - pose.p[2]) / size
         reason = f"height {{value}} is outside the workspace, {low:g} to {high:g} m"
         found.append(Slack(reason, room, pose.p[2], "m"))
-    if limits.platform_tilt is not None:
-        z = pose.z
-        tilt = atan2(safe_sqrt(z[0] * z[0] + z[1] * z[1]), z[2])
-        most = np.degrees(limits.platform_tilt)
-        reason = f"the platform would tilt by {{value}}, allowed is {most:.4g} deg"
-        found.append(Slack(reason, limits.platform_tilt - tilt, tilt, "rad"))
     return found

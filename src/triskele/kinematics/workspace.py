@@ -10,6 +10,7 @@ that a plane at the distance slack / |grad slack| leaves inside. This is of seco
 the grid step; the difference to every second point is given as uncertainty.
 """
 
+import itertools
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -22,10 +23,11 @@ from triskele.description.schema import Limits
 from triskele.errors import InputError, OutOfReach
 from triskele.kinematics.mechanism import AbstractMechanism
 from triskele.kinematics.reach import check_reach, slack
-from triskele.numerics import batch
+from triskele.numerics import Scalar, batch
 
 Numbers = NDArray[np.float64]
 Progress = Callable[[float], None]
+Room = Callable[[Numbers], Scalar]  #: slack of each of (N, m) poses
 
 _COARSE = 15  # points per side while the box grows
 _DOUBLINGS = 40
@@ -56,30 +58,55 @@ class Workspace(NamedTuple):
     def unit(self) -> str:
         """Unit of the volume."""
         metres = self.units.count("m")
-        return f"m^{metres}" if metres == 3 else f"m rad^{3 - metres}"
+        return "m^3" if metres == 3 else "m rad^2"
 
 
 def workspace(
     mechanism: AbstractMechanism,
     limits: Limits,
     *,
-    resolution: int = 96,
+    resolution: int = 97,
+    guaranteed: bool = False,
     progress: Progress | None = None,
 ) -> Workspace:
-    """Sample the workspace with `resolution` points along each coordinate."""
+    """Sample the workspace with `resolution` points along each coordinate.
+
+    With `guaranteed`, only the part inside the cylinder that the robot file declares.
+    """
     if not 8 <= resolution <= 512:
         raise InputError(f"A workspace resolution of {resolution} is not between 8 and 512.")
     report = progress or (lambda _: None)
     home = _start(mechanism, limits)
-    box = _grown_box(mechanism, limits, home, report)
+    room = batch(eqx.Partial(slack, mechanism, limits, guaranteed=guaranteed))
+    box = _grown_box(mechanism, room, home, report)
     axes = tuple(np.linspace(low, high, resolution) for low, high in box)
-    values = _sampled(mechanism, limits, axes, len(home), lambda part: report(0.2 + 0.8 * part))
+    values = _sampled(room, axes, len(home), lambda part: report(0.2 + 0.8 * part))
     nearest = tuple(int(np.abs(axis - x).argmin()) for axis, x in zip(axes, home, strict=False))
     values = _connected(values, nearest)
     volume, coarser = _volume(values, axes), _volume(*_every_second(values, axes))
     names, units = zip(*mechanism.platform_coordinates[:3], strict=True)
     report(1.0)
     return Workspace(axes, values, volume, abs(volume - coarser), names, units)  # pyright: ignore[reportArgumentType]
+
+
+def guaranteed_room(mechanism: AbstractMechanism, limits: Limits) -> float | None:
+    """Least slack on the surface of the declared cylinder; negative: not all is reachable.
+
+    None if the robot file declares no cylinder. A workspace without holes that contains the
+    surface contains the cylinder.
+    """
+    if limits.workspace_radius is None or limits.workspace_height is None:
+        return None
+    turn = np.linspace(0, 2 * np.pi, 181)
+    low, high = limits.workspace_height
+    lids = itertools.product(np.linspace(0, limits.workspace_radius, 21), (low, high))
+    wall = itertools.product([limits.workspace_radius], np.linspace(low, high, 21))
+    rounds = [*lids, *wall]
+    poses = np.zeros((len(rounds), len(turn), len(mechanism.platform_coordinates)))
+    for row, (radius, height) in zip(poses, rounds, strict=True):
+        row[:, 0], row[:, 1], row[:, 2] = radius * np.cos(turn), radius * np.sin(turn), height
+    room = batch(eqx.Partial(slack, mechanism, limits))
+    return float(np.asarray(room(poses.reshape(-1, poses.shape[-1]))).min())
 
 
 def _start(mechanism: AbstractMechanism, limits: Limits) -> Numbers:
@@ -100,7 +127,7 @@ def _start(mechanism: AbstractMechanism, limits: Limits) -> Numbers:
 
 
 def _grown_box(
-    mechanism: AbstractMechanism, limits: Limits, home: Numbers, report: Progress
+    mechanism: AbstractMechanism, room: Room, home: Numbers, report: Progress
 ) -> Numbers:
     """A box (3, 2) around `home` whose sides the workspace does not touch."""
     scales = [float(np.asarray(value)) for value in mechanism.scales().platform[:3]]
@@ -109,7 +136,7 @@ def _grown_box(
     box = home[:3, None] + 1e-3 * unit[:, None] * np.array([-1.0, 1.0])
     for round_ in range(_DOUBLINGS):
         axes = tuple(np.linspace(low, high, _COARSE) for low, high in box)
-        inside = _sampled(mechanism, limits, axes, len(home), lambda _: None) > 0
+        inside = _sampled(room, axes, len(home), lambda _: None) > 0
         touched = np.array(
             [[np.take(inside, end, axis=k).any() for end in (0, -1)] for k in range(3)]
         )
@@ -121,21 +148,14 @@ def _grown_box(
     return box
 
 
-def _sampled(
-    mechanism: AbstractMechanism,
-    limits: Limits,
-    axes: tuple[Numbers, ...],
-    coordinates: int,
-    report: Progress,
-) -> Numbers:
+def _sampled(room: Room, axes: tuple[Numbers, ...], coordinates: int, report: Progress) -> Numbers:
     """Slack at each point of the grid, layer by layer; further coordinates are zero."""
-    kernel = batch(eqx.Partial(slack, mechanism, limits))
     layers = []
     for k, first in enumerate(axes[0]):
         grid = np.meshgrid([first], *axes[1:], indexing="ij")
         poses = np.zeros((grid[0].size, coordinates))
         poses[:, :3] = np.stack([part.ravel() for part in grid], axis=1)
-        layers.append(np.asarray(kernel(poses)).reshape(grid[0].shape[1:]))
+        layers.append(np.asarray(room(poses)).reshape(grid[0].shape[1:]))
         report((k + 1) / len(axes[0]))
     return np.stack(layers)
 
@@ -151,7 +171,9 @@ def _connected(values: Numbers, start: tuple[int, ...]) -> Numbers:
 def _volume(values: Numbers, axes: tuple[Numbers, ...]) -> float:
     steps = [axis[1] - axis[0] for axis in axes]
     slopes = np.gradient(values, *steps)
-    across = np.sqrt(sum((slope * step) ** 2 for slope, step in zip(slopes, steps, strict=True)))
+    across = np.linalg.norm(
+        [slope * step for slope, step in zip(slopes, steps, strict=True)], axis=0
+    )
     part = np.clip(0.5 + values / np.maximum(across, 1e-300), 0.0, 1.0)
     return float(part.sum() * np.prod(steps))
 

@@ -1,0 +1,1 @@
+"""Mathematics of space: vectors and frames, inertia."""

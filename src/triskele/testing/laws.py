@@ -24,7 +24,7 @@ from triskele.kinematics.velocity import (
     time_derivative,
 )
 from triskele.numerics import Scalar, Scalars, batch, solve, stacked
-from triskele.spatial.vectors import WORLD, cross, dot, poses_array
+from triskele.spatial.vectors import WORLD, cross, dot, poses_array, subtract
 
 
 def random_poses(
@@ -37,20 +37,21 @@ def random_poses(
 ) -> Float[np.ndarray, "count m"]:
     """Poses drawn evenly from `box`, reachable in the built modes, both margins > `margin`."""
     random, chosen, missing = np.random.default_rng(seed), [], count
-
-    def fit(x: tuple) -> tuple:
-        solution = mechanism.inverse(x)
-        return solution.margins, singularity_margins(mechanism, solution.components, x).least
-
     for _ in range(200):
         poses = random.uniform(box[:, 0], box[:, 1], (4 * count, len(box)))
-        reach, least = batch(fit)(poses)
+        reach, least = batch(eqx.Partial(_margins, mechanism))(poses)
         good = (stacked(reach).min(axis=-1) > 0) & (least > margin)
         chosen.append(poses[np.asarray(good)][:missing])
         missing -= len(chosen[-1])
         if not missing:
             return np.concatenate(chosen)
     raise ValueError(f"Only {count - missing} of {count} poses of the box are reachable.")
+
+
+def _margins(mechanism: AbstractMechanism, x: Scalars) -> tuple[Scalars, Scalar]:
+    """Those of `inverse`, and the least one of both kinds of singularity."""
+    solution = mechanism.inverse(x)
+    return solution.margins, singularity_margins(mechanism, solution.components, x).least
 
 
 def check_mechanism(
@@ -177,10 +178,10 @@ def _check_joints(mechanism: AbstractMechanism, x: Float[Array, " m"], tol: floa
     frames = dict(zip(mechanism.bodies, mechanism.body_poses(q, x), strict=True)) | {"base": WORLD}
     for joint in mechanism.joints():
         parent, child = frames[joint.parent], frames[joint.child]
-        apart = np.subtract(parent.at(joint.point), child.at(joint.child_point))
+        apart = np.asarray(stacked(subtract(parent.at(joint.point), child.at(joint.child_point))))
         if joint.kind == "prismatic":
             assert joint.axis is not None, f"{joint.name}: a slide has an axis"
-            axis = np.asarray(parent.turned(joint.axis))
+            axis = np.asarray(stacked(parent.turned(joint.axis)))
             apart = apart - axis * (axis @ apart)
         assert np.abs(apart).max() < tol, f"{joint.name}: its bodies are apart by {apart} m"
     twists = _body_twists(mechanism, q, x)

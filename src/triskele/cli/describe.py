@@ -1,0 +1,208 @@
+"""Commands about robot files: robots, show, init, check, schema."""
+
+import math
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from triskele.cli.output import (
+    note,
+    note_assumptions,
+    output_path,
+    print_json,
+    print_rows,
+    write_json,
+)
+from triskele.errors import DescriptionError, InputError
+
+RobotName = Annotated[str, typer.Argument(help="Name of a shipped robot, or path to a .toml.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
+FIGURES = (".png", ".svg", ".pdf")
+
+
+def robots(json: AsJson = False) -> None:
+    """List the robots that ship with the package.
+
+    Example: triskele robots
+    """
+    from triskele.description import catalogue
+    from triskele.description.load import load
+
+    found = [load(name) for name in catalogue.names()]
+    if json:
+        print_json(
+            [{k: getattr(r, k) for k in ("name", "kind", "title", "summary")} for r in found]
+        )
+        return
+    print_rows([(r.name, r.kind, r.summary or r.title) for r in found], ("name", "kind", "summary"))
+
+
+def show(
+    robot: RobotName,
+    json: AsJson = False,
+    out: Annotated[
+        Path | None, typer.Option(help="Write a figure (.png, .svg, .pdf) or the data (.json).")
+    ] = None,
+) -> None:
+    """Show what a robot is: geometry, mobility, home, margins, what is assumed.
+
+    Example: triskele show abb_irb360_6_1600 --out robot.png
+    """
+    from triskele.description.load import load
+
+    target = output_path(out, *FIGURES, ".json")
+    described = load(robot)
+    from triskele.reports.datasheet import datasheet
+
+    sheet = datasheet(described)
+    data = sheet.as_json() | {
+        "facts": [fact._asdict() for fact in described.facts],
+        "sections": _sections(described),
+    }
+    if target is not None and target.suffix == ".json":
+        write_json(data, target)
+    elif target is not None:
+        import numpy as np
+
+        from triskele.reports.figures import robot_figure, save_figure
+
+        home = np.array(list(sheet.home.values()))
+        save_figure(robot_figure(described, sheet.mechanism, home), target)
+    if json:
+        print_json(data)
+        return
+    typer.echo(f"{described.title} ({described.name})")
+    typer.echo(f"{described.summary}\n" if described.summary else "")
+    print_rows(
+        [
+            (fact.key.removeprefix("geometry."), fact.text)
+            for fact in described.facts
+            if fact.key.startswith("geometry.")
+        ]
+    )
+    typer.echo("")
+    _print_state(sheet)
+    typer.echo(f"the file also has: {', '.join(_sections(described)) or 'nothing more'}")
+    note_assumptions(sheet.assumptions, most=len(sheet.assumptions))
+    if target is not None:
+        note(f"wrote {target}")
+
+
+def init(
+    kind: Annotated[str, typer.Argument(help="delta or 3prs.")],
+    path: Annotated[Path, typer.Argument(help="The file to write, ending in .toml.")],
+    force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
+) -> None:
+    """Write a commented robot file to start from.
+
+    Example: triskele init delta my.toml
+    """
+    from triskele.description.catalogue import template
+    from triskele.description.files import write_whole
+
+    text = template(kind)
+    target = output_path(path, ".toml")
+    assert target is not None, "a path was given"
+    if target.exists() and not force:
+        raise InputError(f"{target}: exists already; choose another name, or add --force.")
+    write_whole(target, text)
+    note(f"wrote {target}; edit it, then: triskele check {target}")
+
+
+def check(robot: RobotName, json: AsJson = False) -> None:
+    """Say what is wrong with a robot file, or what the robot is.
+
+    Example: triskele check my.toml
+    """
+    from triskele.description.load import load
+
+    try:
+        described = load(robot)
+        from triskele.reports.datasheet import datasheet
+
+        sheet = datasheet(described)
+    except DescriptionError as error:
+        for problem in error.problems[:-1]:
+            note(f"triskele: {problem}")
+        raise DescriptionError(error.problems[-1]) from None
+    if json:
+        print_json(sheet.as_json())
+    else:
+        typer.echo(f"{described.title}: a {described.kind} robot")
+        _print_state(sheet)
+        for remark in sheet.remarks:
+            typer.echo(f"suspicious: {remark}")
+        note_assumptions(sheet.assumptions)
+    if sheet.problems:
+        for problem in sheet.problems[:-1]:
+            note(f"triskele: {robot}, {problem}")
+        raise DescriptionError(f"{robot}, {sheet.problems[-1]}")
+
+
+def schema(
+    out: Annotated[Path | None, typer.Option(help="Write to this .json file.")] = None,
+) -> None:
+    """Print the JSON Schema of robot files, for editors.
+
+    Example: triskele schema --out robot.schema.json
+    """
+    from triskele.description.json_schema import json_schema
+
+    target = output_path(out, ".json")
+    if target is None:
+        print_json(json_schema())
+    else:
+        write_json(json_schema(), target)
+        note(f"wrote {target}")
+
+
+def _sections(robot: object) -> list[str]:
+    """Names of the optional sections that a robot file has."""
+    names = (
+        "bodies",
+        "friction",
+        "motors",
+        "materials",
+        "sections",
+        "flexures",
+        "control",
+        "encoders",
+        "weighed",
+        "disassembled",
+        "payloads",
+    )
+    return [name for name in names if getattr(robot, name, None)]
+
+
+def _print_state(sheet: object) -> None:
+    """Mobility, home, residual and margins of a data sheet."""
+    from triskele.reports.datasheet import Datasheet
+
+    assert isinstance(sheet, Datasheet), "made by `datasheet`"
+    free, redundant = sheet.mobility.freedom, sheet.mobility.redundant
+    rows = [
+        (
+            "degrees of freedom",
+            f"{free}",
+            f"{sheet.mobility.bodies} bodies, {redundant} "
+            f"redundant constraint{'' if redundant == 1 else 's'}",
+        ),
+        ("assembly residual", f"{sheet.residual:.1e} m", "largest gap of a loop at home"),
+        ("singularity, type 1", f"{sheet.type1:.3f}", "margin at home; 0 is a stretched leg"),
+        ("singularity, type 2", f"{sheet.type2:.3f}", "margin at home; 0 is a loose platform"),
+    ]
+    units = dict((*sheet.mechanism.platform_coordinates, *sheet.mechanism.joint_coordinates))
+    for title, values in (("home", sheet.home), ("joints at home", sheet.joints_at_home)):
+        parts = (f"{name} {_shown(value, units[name])}" for name, value in values.items())
+        rows.append((title, ", ".join(parts), ""))
+    bodies = sheet.robot.bodies
+    judged = "feasible" if not sheet.problems else "NOT feasible"
+    rows.append(("inertia", judged if bodies is not None else "not given", ""))
+    print_rows(rows)
+
+
+def _shown(value: float, unit: str) -> str:
+    """A value in mm or deg, without a negative zero."""
+    factor, name = {"m": (1e3, "mm"), "rad": (180 / math.pi, "deg")}[unit]
+    return f"{round(factor * value, 4) + 0.0:g} {name}"

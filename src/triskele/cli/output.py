@@ -1,0 +1,97 @@
+"""What commands print: tables for people, JSON for machines, notes on stderr, progress bars."""
+
+import json
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import typer
+
+from triskele.description.files import check_writable, write_whole
+from triskele.description.provenance import Fact
+from triskele.errors import InputError
+
+PATIENCE = 2.0  #: seconds before a progress bar appears
+
+
+def print_json(data: object) -> None:
+    """`data` as JSON on stdout; NaN and infinity are never written."""
+    typer.echo(as_json(data))
+
+
+def as_json(data: object) -> str:
+    """`data` as indented JSON text."""
+    return json.dumps(data, indent=2, allow_nan=False, ensure_ascii=False)
+
+
+def print_rows(rows: Sequence[Sequence[object]], header: Sequence[str] | None = None) -> None:
+    """Aligned columns; text to the left, numbers (already formatted) to the right."""
+    table = [list(map(str, row)) for row in ([header, *rows] if header else rows)]
+    widths = [max(len(row[k]) for row in table) for k in range(len(table[0]))]
+    for index, row in enumerate(table):
+        cells = [
+            cell.rjust(width) if _is_number(cell) else cell.ljust(width)
+            for cell, width in zip(row, widths, strict=True)
+        ]
+        typer.echo("  ".join(cells).rstrip())
+        if header and index == 0:
+            typer.echo("  ".join("-" * width for width in widths))
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        float(cell.split(" ")[0])
+    except ValueError:
+        return False
+    return True
+
+
+def note(text: str) -> None:
+    """A remark on stderr, so that stdout stays clean for pipes."""
+    typer.echo(text, err=True)
+
+
+def note_assumptions(assumptions: Sequence[Fact], *, most: int = 6) -> None:
+    """Repeat the assumed numbers that a result rests on."""
+    for fact in assumptions[:most]:
+        note(f"assumed: {fact.key} = {fact.text} ({_plain(fact.reason)})")
+    if len(assumptions) > most:
+        note(f"assumed: {len(assumptions) - most} more, see `triskele show`")
+
+
+def _plain(reason: str) -> str:
+    return reason.removeprefix("assumed:").strip()
+
+
+def output_path(path: Path | None, *suffixes: str) -> Path | None:
+    """`path`, checked before any work is done: suffix known, directory writable."""
+    if path is None:
+        return None
+    if path.suffix.lower() not in suffixes:
+        raise InputError(f"{path}: the name must end in {', '.join(suffixes)}.")
+    check_writable(path)
+    return path
+
+
+def write_json(data: object, path: Path) -> None:
+    """Write `data` as JSON, whole or not at all."""
+    write_whole(path, as_json(data) + "\n")
+
+
+@contextmanager
+def progress_bar(label: str) -> Iterator[Callable[[float], None]]:
+    """A function to report progress to, 0 to 1; draws a bar if the work takes a while."""
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    start = time.monotonic()
+    columns = (TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(file=sys.stderr), transient=True) as bar:
+        task = bar.add_task(label, total=1.0, visible=False)
+
+        def report(part: float) -> None:
+            bar.update(task, completed=part, visible=time.monotonic() - start > PATIENCE)
+
+        yield report

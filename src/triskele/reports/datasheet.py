@@ -1,0 +1,106 @@
+"""What a robot is, and what is suspicious about it: the facts behind `show` and `check`."""
+
+from typing import NamedTuple
+
+import numpy as np
+from pydantic import BaseModel
+
+from triskele.description.provenance import Fact, quantities
+from triskele.description.schema import Robot
+from triskele.kinematics.build import build
+from triskele.kinematics.mechanism import AbstractMechanism
+from triskele.kinematics.mobility import Mobility, mobility
+from triskele.kinematics.reach import worst_slack
+from triskele.kinematics.singularity import singularity_margins
+from triskele.spatial.inertia import infeasibility
+
+
+class Datasheet(NamedTuple):
+    """A robot in numbers; SI units."""
+
+    robot: Robot
+    mechanism: AbstractMechanism
+    home: dict[str, float]  #: platform coordinates
+    joints_at_home: dict[str, float]
+    residual: float  #: largest gap of a loop at home [m]
+    type1: float  #: least margin of type 1 at home
+    type2: float  #: margin of type 2 at home
+    mobility: Mobility
+    problems: tuple[str, ...]  #: what cannot be right
+    remarks: tuple[str, ...]  #: what is strange
+    assumptions: tuple[Fact, ...]
+
+    def as_json(self) -> dict[str, object]:
+        """The same as plain data."""
+        return {
+            "robot": self.robot.name,
+            "kind": self.robot.kind,
+            "title": self.robot.title,
+            "home": self.home,
+            "joints_at_home": self.joints_at_home,
+            "units": dict(
+                (*self.mechanism.platform_coordinates, *self.mechanism.joint_coordinates)
+            ),
+            "assembly_residual_m": self.residual,
+            "singularity_margins": {"type1": self.type1, "type2": self.type2},
+            "mobility": self.mobility._asdict(),
+            "bodies": list(self.mechanism.bodies),
+            "problems": list(self.problems),
+            "remarks": list(self.remarks),
+            "assumptions": [fact._asdict() for fact in self.assumptions],
+        }
+
+
+def datasheet(robot: Robot) -> Datasheet:
+    """Build the robot, close its loops at home and look at every number."""
+    mechanism = build(robot)
+    x = np.array([float(np.asarray(value)) for value in mechanism.home()])
+    q = np.asarray(mechanism.inverse(x).value)
+    margins = singularity_margins(mechanism, q, x)
+    legs = len(mechanism.working_mode)
+    loops = [float(np.asarray(loop)) for loop in mechanism.scales().loops[:legs]]
+    gaps = np.abs(np.asarray(mechanism.closure(q, x)))[:legs] / loops
+    return Datasheet(
+        robot=robot,
+        mechanism=mechanism,
+        home=_named(mechanism.platform_coordinates, x),
+        joints_at_home=_named(mechanism.joint_coordinates, q),
+        residual=float(gaps.max()),
+        type1=float(np.min(np.asarray(margins.type1[:legs]))),
+        type2=float(margins.type2),
+        mobility=mobility(mechanism, q, x),
+        problems=tuple(_problems(robot)),
+        remarks=tuple(_remarks(robot, mechanism, x)),
+        assumptions=robot.assumptions(),
+    )
+
+
+def _named(coordinates: tuple, values: np.ndarray) -> dict[str, float]:
+    return {c.name: float(value) for c, value in zip(coordinates, values, strict=True)}
+
+
+def _problems(robot: Robot) -> list[str]:
+    """Bodies that cannot exist."""
+    found = []
+    bodies = {} if robot.bodies is None else dict(robot.bodies)
+    parts = {f"bodies.{name}": body for name, body in bodies.items()}
+    parts |= {f"payloads.{name}": load for name, load in robot.payloads.items()}
+    for key, body in parts.items():
+        if isinstance(body, BaseModel):
+            reason = infeasibility(body.ten_parameters)  # pyright: ignore[reportAttributeAccessIssue]
+            if reason is not None:
+                found.append(f"{key}: no body has this inertia, {reason}.")
+    return found
+
+
+def _remarks(robot: Robot, mechanism: AbstractMechanism, home: np.ndarray) -> list[str]:
+    """Numbers far from what such parts measure, and a home outside the limits."""
+    found = []
+    for key, rules, value in quantities(robot):
+        remark = rules.suspicious(value)  # pyright: ignore[reportArgumentType]
+        if remark is not None:
+            found.append(f"{key}: {remark}")
+    reason = worst_slack(mechanism, robot.limits, home)  # pyright: ignore[reportArgumentType]
+    if reason is not None:
+        found.append(f"limits: home is outside: {reason}.")
+    return found

@@ -1,0 +1,56 @@
+"""Inertia of a rigid body as its 4 x 4 pseudo-inertia, and whether it can exist.
+
+With the ten parameters m, m c and O (moments about the frame's origin), the second moments
+of the mass distribution are Sigma = tr(O)/2 I - O, and
+
+    P = [ Sigma   m c ]
+        [ (m c)'   m  ]                                                                (1)
+
+is the integral of [r; 1][r; 1]' dm: a body of positive density has P > 0, and every P > 0
+belongs to some body. This is stronger than positive mass and inertia: it contains the
+triangle inequality of the principal moments.
+
+Reference: P. M. Wensing, S. Kim, J.-J. E. Slotine, IEEE Robotics and Automation Letters 3
+(2018) 60.
+"""
+
+from collections.abc import Sequence
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+
+def pseudo_inertia(ten: Float[Array, "10"]) -> Float[Array, "4 4"]:
+    """P of (1) from m [kg], m c [kg m] and xx, yy, zz, xy, yz, xz [kg m^2] at the origin."""
+    m, mx, my, mz, xx, yy, zz, xy, yz, xz = ten
+    half = (xx + yy + zz) / 2
+    return jnp.stack(
+        [
+            jnp.stack([half - xx, -xy, -xz, mx]),
+            jnp.stack([-xy, half - yy, -yz, my]),
+            jnp.stack([-xz, -yz, half - zz, mz]),
+            jnp.stack([mx, my, mz, m]),
+        ]
+    )
+
+
+def infeasibility(ten: Sequence[float]) -> str | None:
+    """Why no body of positive density has these ten parameters; None if one can.
+
+    Flat and thin bodies, on the border, are accepted.
+    """
+    m, first, moments = ten[0], np.array(ten[1:4]), np.array(ten[4:])
+    if not m > 0:
+        return f"its mass is {m:g} kg"
+    c = first / m
+    P = np.asarray(pseudo_inertia(jnp.asarray(ten)))
+    central = P[:3, :3] - m * np.outer(c, c)  # second moments about the centre of mass
+    least = np.linalg.eigvalsh(central)[0]
+    if least >= -1e-9 * max(np.abs(moments).max(), m * (c @ c), 1e-12):
+        return None
+    principal = np.linalg.eigvalsh(np.trace(central) * np.eye(3) - central)
+    values = ", ".join(f"{value:.3g}" for value in principal)
+    if principal[0] < 0:
+        return f"its centre of mass is too far out: moments about it are {values} kg m^2"
+    return f"one principal moment exceeds the sum of the others: {values} kg m^2"
