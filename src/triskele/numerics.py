@@ -34,7 +34,8 @@ from triskele.errors import InputError, PrecisionError
 if "JAX_ENABLE_X64" not in os.environ:
     jax.config.update("jax_enable_x64", True)
 
-Scalar = Float[Array, "..."] | float  #: a number of one configuration, or (N,) of a batch
+Scalar = Float[Array, "..."] | Float[np.ndarray, "..."] | float
+#: a number of one configuration, or (N,) of a batch
 Scalars = tuple[Scalar, ...]
 Components = Sequence[Scalar] | Float[Array, " n"] | Float[np.ndarray, " n"]
 #: what can be unpacked into scalars: a tuple of them, or a vector
@@ -161,8 +162,8 @@ Matrix = tuple[Scalars, ...]  #: rows of scalars
 
 def determinant(A: Matrix) -> Scalar:
     """Determinant of a matrix of at most 4 x 4, expanded along its first row."""
-    if len(A) == 1:
-        return A[0][0]
+    if len(A) <= 1:
+        return A[0][0] if A else 1.0  # the minor of a single entry is empty
     return sum(
         (sign * entry * determinant(_minor(A, 0, j)))
         for j, (entry, sign) in enumerate(zip(A[0], (1, -1, 1, -1), strict=False))
@@ -193,8 +194,8 @@ def transpose(A: Matrix) -> Matrix:
 
 
 def newton(
-    step: Callable[[Scalars, Scalars], Scalars],
-    given: Scalars,
+    step: Callable[[tuple, Scalars], Scalars],
+    given: tuple,
     start: Scalars,
     size: Scalars,
     *,
@@ -204,7 +205,8 @@ def newton(
 
     Stops when a step, in units of `size`, is lost in rounding. Two more steps follow that
     are differentiated: each doubles the number of correct derivatives, so that x has the
-    right ones up to the third in `given`, although the search is not differentiated.
+    right ones up to the third in `given`, although the search is not differentiated. Hence
+    `given` should hold all that `step` depends on: a scalar first, then what you like.
     """
 
     def unfinished(state: tuple[Scalars, Scalars, Array]) -> Array:
@@ -217,7 +219,7 @@ def newton(
         change = step(fixed, x)
         return tuple(a - b for a, b in zip(x, change, strict=True)), change, count + 1
 
-    fixed = jax.lax.stop_gradient(given)
+    fixed, start, size = jax.lax.stop_gradient((given, start, size))
     start = tuple(jnp.broadcast_to(value, jnp.shape(given[0])) for value in start)
     state = (start, tuple(jnp.ones_like(value) for value in start), jnp.asarray(0))
     x = jax.lax.stop_gradient(jax.lax.while_loop(unfinished, advance, state)[0])

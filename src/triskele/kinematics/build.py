@@ -47,7 +47,7 @@ def _delta(geometry: DeltaGeometry) -> Delta:
 
 
 def _optional(value: float | tuple[float, ...] | None) -> Array | None:
-    return None if value is None else jnp.asarray(value)
+    return None if value is None else jnp.asarray(value, float)
 
 
 def _prs(geometry: PrsGeometry) -> Prs:
@@ -56,5 +56,5 @@ def _prs(geometry: PrsGeometry) -> Prs:
         base_radius=jnp.asarray(geometry.base_radius),
         platform_radius=jnp.asarray(geometry.platform_radius),
         bar_length=jnp.asarray(geometry.bar_length),
-        rest_angle=jnp.asarray(geometry.rest_angle),
+        rest_angle=jnp.asarray(geometry.rest_angle, float),
     )

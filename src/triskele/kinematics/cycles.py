@@ -16,6 +16,7 @@ from triskele.kinematics import motion as motions
 from triskele.kinematics.build import build
 from triskele.kinematics.mechanism import AbstractMechanism
 from triskele.kinematics.motion import Motion
+from triskele.kinematics.path import positive
 from triskele.kinematics.reach import slack, worst_slack
 from triskele.kinematics.velocity import joint_motion
 from triskele.numerics import Scalars, batch, stacked
@@ -43,10 +44,9 @@ def pick_and_place(
 ) -> Motion:
     """Up, across and down in `duration` [s], over `length` by `height` [m] at z = `level`.
 
-    Without numbers: as long as the workspace is wide, by half of it, and a quarter as high.
+    Without numbers: half as long as the workspace is wide, and a quarter of that high.
     """
-    width = _width(robot)
-    length = width / 2 if length is None else length
+    length = _width(robot) / 2 if length is None else float(positive("length", length, "m"))
     height = length / 4 if height is None else height
     start = _pick_level(robot, level)
     end = start.copy()
@@ -73,13 +73,15 @@ def rating_cycle(
 
 def joint_motion_along(mechanism: AbstractMechanism, motion: Motion) -> JointMotion:
     """Joint coordinates, velocities, accelerations and jerks along `motion`."""
-
-    def kernel(x: Scalars, *rates: Scalars) -> tuple[Scalars, ...]:
-        q = mechanism.inverse(x).components
-        return (q, *joint_motion(mechanism, q, x, *rates))
-
     arrays = (motion.x, motion.xd, motion.xdd, motion.xddd)
-    return JointMotion(*(stacked(part) for part in batch(kernel)(*map(np.asarray, arrays))))
+    parts = batch(eqx.Partial(_joints, mechanism))(*map(np.asarray, arrays))
+    return JointMotion(*(stacked(part) for part in parts))
+
+
+def _joints(mechanism: AbstractMechanism, x: Scalars, *rates: Scalars) -> tuple[Scalars, ...]:
+    """q and its derivatives at one sample; a kernel for `numerics.batch`."""
+    q = mechanism.inverse(x).components
+    return (q, *joint_motion(mechanism, q, x, *rates))
 
 
 def check_motion(mechanism: AbstractMechanism, limits: Limits, motion: Motion) -> None:

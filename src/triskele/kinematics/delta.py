@@ -121,11 +121,11 @@ class Delta(AbstractMechanism):
         """The nominal robot: three identical limbs, 120 degrees apart. Lengths in m."""
         return cls(
             azimuth=jnp.arange(3.0) * 2 * jnp.pi / 3,
-            base_radius=jnp.full(3, base_radius),
-            platform_radius=jnp.full(3, platform_radius),
-            arm_length=jnp.full(3, arm_length),
-            rod_length=jnp.full(3, rod_length),
-            rod_spacing=None if rod_spacing is None else jnp.asarray(rod_spacing),
+            base_radius=jnp.full(3, base_radius, float),
+            platform_radius=jnp.full(3, platform_radius, float),
+            arm_length=jnp.full(3, arm_length, float),
+            rod_length=jnp.full(3, rod_length, float),
+            rod_spacing=None if rod_spacing is None else jnp.asarray(rod_spacing, float),
         )
 
     # Names
@@ -192,7 +192,7 @@ class Delta(AbstractMechanism):
             k = (square + s_v * s_v + (limb.L * limb.L - limb.d * limb.d)) / (2 * limb.L)
             h = mode * safe_sqrt(square - k * k)
             angles.append(atan2(-h * s_u - k * s_k, k * s_u - h * s_k))
-            margins.append(1 - jnp.abs(k) / safe_sqrt(square + 1e-300))
+            margins.append(1 - jnp.abs(k) / safe_sqrt(square + 1e-100))
         if self.telescope is not None:
             angles.append(x[3])
         return PositionSolution(tuple(angles), tuple(margins))
@@ -217,7 +217,7 @@ class Delta(AbstractMechanism):
         d1, d2, d3 = (limb.d for limb in limbs)
         u, v = subtract(p2, p1), subtract(p3, p1)
         n = cross(u, v)
-        n_n = dot(n, n) + 1e-300
+        n_n = dot(n, n) + 1e-100
         m_u = (dot(u, u) + d1 * d1 - d2 * d2) / 2
         m_v = (dot(v, v) + d1 * d1 - d3 * d3) / 2
         m = scale(1 / n_n, combine((m_u, cross(v, n)), (m_v, cross(n, u))))
@@ -231,7 +231,8 @@ class Delta(AbstractMechanism):
     def assembly_modes(self, q: Components) -> Float[Array, "modes m"]:
         """The platform below the plane of the elbows, as built, and above it."""
         both = [dataclasses.replace(self, assembly_mode=mode).forward(q) for mode in (1, -1)]
-        return jnp.stack([mode.value for mode in both if mode.margin >= 0] or [jnp.empty(0)])
+        closed = [mode.value for mode in both if mode.margin >= 0]
+        return jnp.stack(closed) if closed else jnp.empty((0, len(self.platform_coordinates)))
 
     def passive(self, q: Components, x: Components) -> Scalars:
         """Tilts of the rods [rad], and length of the telescope [m]."""
@@ -388,7 +389,7 @@ class Delta(AbstractMechanism):
     def _rod(self, limb: _Limb, elbow: Triple, s: Scalar, c: Scalar, x: Components) -> _Rod:
         e = scale(1 / limb.d, self._rod_vector(limb, s, c, x))
         e_u, e_k = dot(e, limb.u), e[2]
-        g = 1 / safe_sqrt(e_u * e_u + e_k * e_k + 1e-300)
+        g = 1 / safe_sqrt(e_u * e_u + e_k * e_k + 1e-100)
         return _Rod(elbow, e, combine((e_u * g, _K), (-e_k * g, limb.u)))
 
     def _rod_places(self) -> tuple[tuple[str, int, Scalar], ...]:
@@ -411,7 +412,7 @@ class Delta(AbstractMechanism):
         assert self.telescope is not None, "only a Delta with axis 4 has a bar"
         z_U, z_L = self.telescope
         span = (-x[0], -x[1], z_U - z_L - x[2])
-        length = safe_sqrt(dot(span, span) + 1e-300)
+        length = safe_sqrt(dot(span, span) + 1e-100)
         return scale(1 / length, span), length
 
     def _flange_and_bar(self, x: Components) -> list[Frame]:
@@ -424,7 +425,7 @@ class Delta(AbstractMechanism):
         s, c = sincos(x[3])
         (t_x, t_y, t_z), _ = self._bar(x)
         sin_c, w_y, w_z = rotation_z(-s, c, (t_x, t_y, t_z))
-        cos_c = safe_sqrt(w_y * w_y + w_z * w_z + 1e-300)
+        cos_c = safe_sqrt(w_y * w_y + w_z * w_z + 1e-100)
         sin_b, cos_b = -w_y / cos_c, w_z / cos_c
         axis_x = rotation_z(s, c, (cos_c, sin_b * sin_c, -cos_b * sin_c))
         axis_y = rotation_z(s, c, (0.0, cos_b, sin_b))

@@ -101,7 +101,7 @@ def _pose(B: Numbers, local: Numbers) -> Numbers:
         x = points[1] - points[0]
         z = np.cross(x, points[2] - points[0])
         x, z = x / np.linalg.norm(x), z / np.linalg.norm(z)
-        return np.stack([x, np.cross(z, x), z], axis=1)
+        return np.stack([x, np.cross(z, x), z], axis=1).astype(float)
 
     R = axes(B) @ axes(local).T
     z = (B[0] - R @ local[0])[2]

@@ -131,10 +131,10 @@ class Prs(AbstractMechanism):
         """Three identical legs, 120 degrees apart. Lengths in m, angle in rad."""
         return cls(
             azimuth=jnp.arange(3.0) * 2 * jnp.pi / 3,
-            base_radius=jnp.full(3, base_radius),
-            platform_radius=jnp.full(3, platform_radius),
-            bar_length=jnp.full(3, bar_length),
-            rest_angle=jnp.asarray(rest_angle),
+            base_radius=jnp.full(3, base_radius, float),
+            platform_radius=jnp.full(3, platform_radius, float),
+            bar_length=jnp.full(3, bar_length, float),
+            rest_angle=jnp.asarray(rest_angle, float),
         )
 
     # Names
@@ -194,9 +194,10 @@ class Prs(AbstractMechanism):
         """
         size = (self.bar_length[0], 1.0, 1.0)
 
-        def step(q: Scalars, x: Scalars) -> Scalars:
-            A, _ = closure_jacobians(self, q, x)
-            change = solve(A, self.closure(q, x))
+        def step(given: tuple, x: Scalars) -> Scalars:
+            *q, robot = given
+            A, _ = closure_jacobians(robot, q, x)
+            change = solve(A, robot.closure(q, x))
             return tuple(
                 jnp.clip(delta, -_LARGEST_STEP * unit, _LARGEST_STEP * unit)
                 for delta, unit in zip(change, size, strict=True)
@@ -204,7 +205,7 @@ class Prs(AbstractMechanism):
 
         q = tuple(jnp.asarray(value, float) for value in q)
         z, psi, theta = self.home()
-        x = newton(step, q, (self.assembly_mode * z, psi, theta), size)
+        x = newton(step, (*q, self), (self.assembly_mode * z, psi, theta), size)
         residual = jnp.abs(jnp.stack(self.closure(q, x))).max(axis=0)
         closed = residual < 1e-12 * self.bar_length[0] ** 2
         margin = singularity_margins(self, q, x).type2
@@ -253,7 +254,7 @@ class Prs(AbstractMechanism):
         k = self._plane_constants()
         C = k.C[0] * c_theta + k.C[1] * s_theta * s_psi + k.C[2] * c_psi
         S = k.S[0] * c_theta + k.S[1] * s_theta * s_psi + k.S[2] * c_psi
-        g = 1 / safe_sqrt(C * C + S * S + 1e-300)
+        g = 1 / safe_sqrt(C * C + S * S + 1e-100)
         s_phi, c_phi = -C * g, S * g
 
         def turned(a: Triple) -> Triple:

@@ -15,15 +15,16 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import equinox as eqx
+import jax.numpy as jnp
 import numpy as np
 from numpy.typing import NDArray
 from scipy import ndimage
 
 from triskele.description.schema import Limits
-from triskele.errors import InputError, OutOfReach
+from triskele.errors import InputError
 from triskele.kinematics.mechanism import AbstractMechanism
 from triskele.kinematics.reach import check_reach, slack
-from triskele.numerics import Scalar, batch
+from triskele.numerics import Scalar, batch, stacked
 
 Numbers = NDArray[np.float64]
 Progress = Callable[[float], None]
@@ -76,7 +77,7 @@ def workspace(
     if not 8 <= resolution <= 512:
         raise InputError(f"A workspace resolution of {resolution} is not between 8 and 512.")
     report = progress or (lambda _: None)
-    home = _start(mechanism, limits)
+    home = _start(mechanism, limits, guaranteed)
     room = batch(eqx.Partial(slack, mechanism, limits, guaranteed=guaranteed))
     box = _grown_box(mechanism, room, home, report)
     axes = tuple(np.linspace(low, high, resolution) for low, high in box)
@@ -109,21 +110,17 @@ def guaranteed_room(mechanism: AbstractMechanism, limits: Limits) -> float | Non
     return float(np.asarray(room(poses.reshape(-1, poses.shape[-1]))).min())
 
 
-def _start(mechanism: AbstractMechanism, limits: Limits) -> Numbers:
-    """Home, or the middle of the guaranteed cylinder if home is not allowed."""
-    home = np.array([float(np.asarray(value)) for value in mechanism.home()])
-    place = "The home position"
-    try:
-        check_reach(mechanism, limits, home, place)  # pyright: ignore[reportArgumentType]
-    except OutOfReach:
-        if limits.workspace_height is None:
-            raise
-        home = np.zeros_like(home)
-        home[[c.name for c in mechanism.platform_coordinates].index("z")] = np.mean(
-            limits.workspace_height
-        )
-        check_reach(mechanism, limits, home, "The middle of the workspace")  # pyright: ignore[reportArgumentType]
-    return home
+def _start(mechanism: AbstractMechanism, limits: Limits, guaranteed: bool) -> Numbers:
+    """Home, or the middle of the guaranteed cylinder if home is not allowed or outside it."""
+    home = stacked(mechanism.home())
+    allowed = slack(mechanism, limits, home, guaranteed=guaranteed) >= 0
+    if allowed or limits.workspace_height is None:
+        check_reach(mechanism, limits, home, "The home position")
+        return np.asarray(home)
+    z = [coordinate.name for coordinate in mechanism.platform_coordinates].index("z")
+    middle = jnp.zeros_like(home).at[z].set(np.mean(limits.workspace_height))
+    check_reach(mechanism, limits, middle, "The middle of the workspace")
+    return np.asarray(middle)
 
 
 def _grown_box(
@@ -162,7 +159,7 @@ def _sampled(room: Room, axes: tuple[Numbers, ...], coordinates: int, report: Pr
 
 def _connected(values: Numbers, start: tuple[int, ...]) -> Numbers:
     """`values` with islands that are not connected to `start` made unreachable."""
-    labels, count = ndimage.label(values > 0)
+    labels, count = ndimage.label(values > 0)  # pyright: ignore[reportGeneralTypeIssues]
     if count <= 1 or not labels[start]:
         return values
     return np.where((labels > 0) & (labels != labels[start]), -values, values)
