@@ -219,7 +219,7 @@ def newton(
         change = step(fixed, x)
         return tuple(a - b for a, b in zip(x, change, strict=True)), change, count + 1
 
-    fixed, start, size = jax.lax.stop_gradient((given, start, size))
+    fixed, start = jax.lax.stop_gradient((given, start))
     start = tuple(jnp.broadcast_to(value, jnp.shape(given[0])) for value in start)
     state = (start, tuple(jnp.ones_like(value) for value in start), jnp.asarray(0))
     x = jax.lax.stop_gradient(jax.lax.while_loop(unfinished, advance, state)[0])

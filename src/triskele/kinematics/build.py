@@ -8,7 +8,7 @@ from triskele.errors import DescriptionError
 from triskele.kinematics.delta import Delta
 from triskele.kinematics.mechanism import AbstractMechanism
 from triskele.kinematics.prs import Prs
-from triskele.numerics import require_double_precision
+from triskele.numerics import require_double_precision, stacked
 
 
 def build(robot: Robot) -> AbstractMechanism:
@@ -20,15 +20,23 @@ def build(robot: Robot) -> AbstractMechanism:
     mechanism: AbstractMechanism = (
         _delta(robot.geometry) if isinstance(robot, DeltaRobot) else _prs(robot.geometry)
     )
-    if not mechanism.inverse(mechanism.home()).margin >= 0:
+    if not _closes(mechanism):
         raise DescriptionError(
             f"{robot.name}, geometry: the robot cannot be assembled, its legs do not reach the "
-            "platform neither with level nor with lowered arms. Compare the lengths: the rod "
-            "must span base_radius + arm_length - platform_radius."
+            "platform anywhere on the axis. Compare the lengths: arm and rod together must span "
+            "the difference of base_radius and platform_radius."
             if isinstance(robot, DeltaRobot)
             else f"{robot.name}, geometry: the bars do not reach the platform at rest_angle."
         )
     return mechanism
+
+
+def _closes(mechanism: AbstractMechanism) -> bool:
+    """Whether the loops close at home to rounding."""
+    home = mechanism.home()
+    gaps = stacked(mechanism.closure(mechanism.inverse(home).components, home))
+    loops = stacked(mechanism.scales().loops)
+    return bool((jnp.abs(gaps) <= 1e-12 * loops**2).all())
 
 
 def _delta(geometry: DeltaGeometry) -> Delta:

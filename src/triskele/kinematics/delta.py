@@ -243,13 +243,28 @@ class Delta(AbstractMechanism):
         return tuple(tilts) if self.telescope is None else (*tilts, self._bar(x)[1])
 
     def home(self) -> Scalars:
-        """The platform where the arms are level; 45 degrees down if level cannot close."""
-        count = len(self.joint_coordinates)
-        level = self.forward((jnp.zeros(()),) * count)
-        lower = self.forward((*(jnp.asarray(jnp.pi / 4),) * 3, jnp.zeros(()))[:count])
+        """The platform where the arms are level, or else halfway down the axis.
+
+        On the axis the wrist of a mean limb is rho from its motor, |R - r| across; rho is
+        between |L - d| and L + d.
+        """
+        level = self.forward((jnp.zeros(()),) * len(self.joint_coordinates))
+        R, r, L, d = (
+            length.mean()
+            for length in (
+                self.base_radius,
+                self.platform_radius,
+                self.arm_length,
+                self.rod_length,
+            )
+        )
+        across = jnp.abs(R - r)
+        rho = (jnp.maximum(jnp.abs(L - d), across) + L + d) / 2
+        zero = jnp.zeros(())
+        on_axis = (zero, zero, -safe_sqrt(rho * rho - across * across), zero)
         return tuple(
             jnp.where(level.margin > 0, a, b)
-            for a, b in zip(level.components, lower.components, strict=True)
+            for a, b in zip(level.components, on_axis, strict=False)
         )
 
     # Bodies
@@ -329,8 +344,11 @@ class Delta(AbstractMechanism):
                     )
         if self.telescope is not None:
             z_U, z_L = self.telescope
+            top = (0.0, 0.0, z_U)
+            motors.append(
+                Joint("motor_4", "spherical", "base", "telescope_upper", top, zero, z, driven=True)
+            )
             rest += [
-                Joint("yoke", "spherical", "base", "telescope_upper", (0.0, 0.0, z_U), zero),
                 Joint("slide", "prismatic", "telescope_upper", "telescope_lower", zero, zero, z),
                 Joint(
                     "cardan",

@@ -39,6 +39,7 @@ Reference: Ruiz et al., Robotics 11 (2022) 4, with the corrections listed in doc
 from typing import NamedTuple
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
@@ -192,7 +193,7 @@ class Prs(AbstractMechanism):
         Starts at home, or upside down for assembly mode -1. The margin is that of type 2,
         or -1 where the iteration did not close the loops.
         """
-        size = (self.bar_length[0], 1.0, 1.0)
+        size = (jax.lax.stop_gradient(self.bar_length[0]), 1.0, 1.0)
 
         def step(given: tuple, x: Scalars) -> Scalars:
             *q, robot = given
