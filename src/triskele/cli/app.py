@@ -12,7 +12,7 @@ from pathlib import Path
 import typer
 from typer.exceptions import Abort, Exit, TyperException
 
-from triskele.cli import describe, move
+from triskele.cli import describe, motion, move
 from triskele.errors import TriskeleError
 
 app = typer.Typer(
@@ -25,6 +25,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 _NUMBERS = {"ignore_unknown_options": True}  # -0.3 is a number, not an option
+_STOPPED = 130
 
 app.command("robots")(describe.robots)
 app.command("show")(describe.show)
@@ -34,7 +35,7 @@ app.command("schema")(describe.schema)
 app.command("ik", context_settings=_NUMBERS)(move.ik)
 app.command("fk", context_settings=_NUMBERS)(move.fk)
 app.command("workspace")(move.workspace)
-app.command("motion")(move.motion)
+app.command("motion")(motion.motion)
 
 
 @app.callback(invoke_without_command=True)
@@ -73,22 +74,32 @@ def keep_compiled() -> None:
 def run(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; print a sentence on stderr and return 2 if something is wrong."""
     keep_compiled()
+    given = list(sys.argv[1:] if arguments is None else arguments)
     try:
-        given = list(sys.argv[1:] if arguments is None else arguments)
-        return int(app(given, prog_name="triskele", standalone_mode=False) or 0)
+        code = int(app(given, prog_name="triskele", standalone_mode=False) or 0)
     except TriskeleError as error:
         return _complain(str(error))
     except TyperException as error:
-        return _complain(error.format_message())
-    except (Abort, KeyboardInterrupt):
-        sys.stderr.write("triskele: stopped; nothing was written.\n")
-        return 130
-    except BrokenPipeError:
-        sys.stdout = open(os.devnull, "w")
+        context = getattr(error, "ctx", None)
+        hint = f" See `{context.command_path} --help`." if context else ""
+        return _complain(_sentence(error.format_message()) + hint)
+    except OSError as error:  # a full disk, a name that is too long
+        return _complain(f"{error.filename or 'the output'}: {error.strerror or error}.")
+    except SystemExit:  # typer's way out when nobody reads the pipe any more
         return 0
+    except (Abort, KeyboardInterrupt):
+        code = _STOPPED
+    if code == _STOPPED:
+        sys.stderr.write("triskele: stopped; no file was left half written.\n")
+    return code
 
 
 def _complain(message: str) -> int:
-    sentence = " ".join(message.split())
-    sys.stderr.write(f"triskele: {sentence}\n")
+    sys.stderr.write(f"triskele: {_sentence(message)}\n")
     return 2
+
+
+def _sentence(message: str) -> str:
+    """`message` on one line, with a full stop."""
+    line = " ".join(message.split())
+    return line if line.endswith((".", "?")) else f"{line}."

@@ -2,11 +2,13 @@
 
 import math
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from triskele.cli.inputs import AsJson, RobotName
 from triskele.cli.output import (
+    FIGURES,
     note,
     note_assumptions,
     output_path,
@@ -16,9 +18,9 @@ from triskele.cli.output import (
 )
 from triskele.errors import DescriptionError, InputError
 
-RobotName = Annotated[str, typer.Argument(help="Name of a shipped robot, or path to a .toml.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
-FIGURES = (".png", ".svg", ".pdf")
+if TYPE_CHECKING:
+    from triskele.description.schema import Robot
+    from triskele.reports.datasheet import Datasheet
 
 
 def robots(json: AsJson = False) -> None:
@@ -60,33 +62,14 @@ def show(
         "facts": [fact._asdict() for fact in described.facts],
         "sections": _sections(described),
     }
-    if target is not None and target.suffix == ".json":
-        write_json(data, target)
-    elif target is not None:
-        import numpy as np
-
-        from triskele.reports.figures import robot_figure, save_figure
-
-        home = np.array(list(sheet.home.values()))
-        save_figure(robot_figure(described, sheet.mechanism, home), target)
+    if target is not None:
+        _write_sheet(sheet, data, target)
+        note(f"wrote {target}")
     if json:
         print_json(data)
-        return
-    typer.echo(f"{described.title} ({described.name})")
-    typer.echo(f"{described.summary}\n" if described.summary else "")
-    print_rows(
-        [
-            (fact.key.removeprefix("geometry."), fact.text)
-            for fact in described.facts
-            if fact.key.startswith("geometry.")
-        ]
-    )
-    typer.echo("")
-    _print_state(sheet)
-    typer.echo(f"the file also has: {', '.join(_sections(described)) or 'nothing more'}")
-    note_assumptions(sheet.assumptions, most=len(sheet.assumptions))
-    if target is not None:
-        note(f"wrote {target}")
+    else:
+        _print_sheet(sheet)
+    note_assumptions(sheet.assumptions, robot, most=len(sheet.assumptions))
 
 
 def init(
@@ -133,7 +116,7 @@ def check(robot: RobotName, json: AsJson = False) -> None:
         _print_state(sheet)
         for remark in sheet.remarks:
             typer.echo(f"suspicious: {remark}")
-        note_assumptions(sheet.assumptions)
+    note_assumptions(sheet.assumptions, robot)
     if sheet.problems:
         for problem in sheet.problems[:-1]:
             note(f"triskele: {robot}, {problem}")
@@ -157,7 +140,35 @@ def schema(
         note(f"wrote {target}")
 
 
-def _sections(robot: object) -> list[str]:
+def _write_sheet(sheet: "Datasheet", data: dict[str, object], target: Path) -> None:
+    """The data as JSON, or a picture of the robot at home."""
+    if target.suffix.lower() == ".json":
+        write_json(data, target)
+        return
+    from triskele.numerics import stacked
+    from triskele.reports.figures import robot_figure, save_figure
+
+    home = stacked(sheet.mechanism.home())
+    save_figure(robot_figure(sheet.robot, sheet.mechanism, home), target)
+
+
+def _print_sheet(sheet: "Datasheet") -> None:
+    robot = sheet.robot
+    typer.echo(f"{robot.title} ({robot.name})")
+    typer.echo(f"{robot.summary}\n" if robot.summary else "")
+    print_rows(
+        [
+            (fact.key.removeprefix("geometry."), fact.text)
+            for fact in robot.facts
+            if fact.key.startswith("geometry.")
+        ]
+    )
+    typer.echo("")
+    _print_state(sheet)
+    typer.echo(f"the file also has: {', '.join(_sections(robot)) or 'nothing more'}")
+
+
+def _sections(robot: "Robot") -> list[str]:
     """Names of the optional sections that a robot file has."""
     names = (
         "bodies",
@@ -175,11 +186,8 @@ def _sections(robot: object) -> list[str]:
     return [name for name in names if getattr(robot, name, None)]
 
 
-def _print_state(sheet: object) -> None:
+def _print_state(sheet: "Datasheet") -> None:
     """Mobility, home, residual and margins of a data sheet."""
-    from triskele.reports.datasheet import Datasheet
-
-    assert isinstance(sheet, Datasheet), "made by `datasheet`"
     free, redundant = sheet.mobility.freedom, sheet.mobility.redundant
     rows = [
         (

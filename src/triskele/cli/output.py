@@ -13,6 +13,8 @@ from triskele.description.files import check_writable, write_whole
 from triskele.description.provenance import Fact
 from triskele.errors import InputError
 
+FIGURES = (".png", ".svg", ".pdf")
+TABLES = (".csv", ".parquet")
 PATIENCE = 2.0  #: seconds before a progress bar appears
 
 
@@ -53,12 +55,12 @@ def note(text: str) -> None:
     typer.echo(text, err=True)
 
 
-def note_assumptions(assumptions: Sequence[Fact], *, most: int = 6) -> None:
-    """Repeat the assumed numbers that a result rests on."""
+def note_assumptions(assumptions: Sequence[Fact], robot: str, *, most: int = 6) -> None:
+    """Repeat the assumed numbers that a result rests on; `robot` is where to read the rest."""
     for fact in assumptions[:most]:
         note(f"assumed: {fact.key} = {fact.text} ({_plain(fact.reason)})")
     if len(assumptions) > most:
-        note(f"assumed: {len(assumptions) - most} more, see `triskele show`")
+        note(f"assumed: {len(assumptions) - most} more, see `triskele show {robot}`")
 
 
 def _plain(reason: str) -> str:
@@ -70,7 +72,9 @@ def output_path(path: Path | None, *suffixes: str) -> Path | None:
     if path is None:
         return None
     if path.suffix.lower() not in suffixes:
-        raise InputError(f"{path}: the name must end in {', '.join(suffixes)}.")
+        *others, last = suffixes
+        ends = f"{', '.join(others)} or {last}" if others else last
+        raise InputError(f"{path}: the name must end in {ends}.")
     check_writable(path)
     return path
 
@@ -80,15 +84,31 @@ def write_json(data: object, path: Path) -> None:
     write_whole(path, as_json(data) + "\n")
 
 
+def give(data: object, target: Path | None, in_json: bool, show: Callable[[], None]) -> None:
+    """Write `data` to a JSON file if one is named, and print it as JSON or by `show`."""
+    if target is not None:
+        write_json(data, target)
+        note(f"wrote {target}")
+    if in_json:
+        print_json(data)
+    else:
+        show()
+
+
 @contextmanager
 def progress_bar(label: str) -> Iterator[Callable[[float], None]]:
-    """A function to report progress to, 0 to 1; draws a bar if the work takes a while."""
+    """A function to report progress to, 0 to 1; draws a bar if the work takes a while.
+
+    Only on a terminal: a file gets no bars.
+    """
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
     start = time.monotonic()
     columns = (TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(file=sys.stderr), transient=True) as bar:
+    console = Console(file=sys.stderr)
+    hidden = not console.is_terminal
+    with Progress(*columns, console=console, transient=True, disable=hidden) as bar:
         task = bar.add_task(label, total=1.0, visible=False)
 
         def report(part: float) -> None:

@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 import numpy as np
+from jaxtyping import Array
 from pydantic import BaseModel
 
 from triskele.description.provenance import Fact, quantities
@@ -12,6 +13,7 @@ from triskele.kinematics.mechanism import AbstractMechanism
 from triskele.kinematics.mobility import Mobility, mobility
 from triskele.kinematics.reach import worst_slack
 from triskele.kinematics.singularity import singularity_margins
+from triskele.numerics import stacked
 from triskele.spatial.inertia import infeasibility
 
 
@@ -54,19 +56,19 @@ class Datasheet(NamedTuple):
 def datasheet(robot: Robot) -> Datasheet:
     """Build the robot, close its loops at home and look at every number."""
     mechanism = build(robot)
-    x = np.array([float(np.asarray(value)) for value in mechanism.home()])
-    q = np.asarray(mechanism.inverse(x).value)
+    x = stacked(mechanism.home())
+    q = mechanism.inverse(x).value
     margins = singularity_margins(mechanism, q, x)
     legs = len(mechanism.working_mode)
-    loops = [float(np.asarray(loop)) for loop in mechanism.scales().loops[:legs]]
-    gaps = np.abs(np.asarray(mechanism.closure(q, x)))[:legs] / loops
+    loops = stacked(mechanism.scales().loops[:legs])
+    gaps = np.abs(stacked(mechanism.closure(q, x)[:legs]) / loops)
     return Datasheet(
         robot=robot,
         mechanism=mechanism,
         home=_named(mechanism.platform_coordinates, x),
         joints_at_home=_named(mechanism.joint_coordinates, q),
         residual=float(gaps.max()),
-        type1=float(np.min(np.asarray(margins.type1[:legs]))),
+        type1=min(float(margin) for margin in margins.type1[:legs]),
         type2=float(margins.type2),
         mobility=mobility(mechanism, q, x),
         problems=tuple(_problems(robot)),
@@ -75,7 +77,7 @@ def datasheet(robot: Robot) -> Datasheet:
     )
 
 
-def _named(coordinates: tuple, values: np.ndarray) -> dict[str, float]:
+def _named(coordinates: tuple, values: Array) -> dict[str, float]:
     return {c.name: float(value) for c, value in zip(coordinates, values, strict=True)}
 
 
@@ -93,14 +95,14 @@ def _problems(robot: Robot) -> list[str]:
     return found
 
 
-def _remarks(robot: Robot, mechanism: AbstractMechanism, home: np.ndarray) -> list[str]:
+def _remarks(robot: Robot, mechanism: AbstractMechanism, home: Array) -> list[str]:
     """Numbers far from what such parts measure, and a home outside the limits."""
     found = []
     for key, rules, value in quantities(robot):
         remark = rules.suspicious(value)  # pyright: ignore[reportArgumentType]
         if remark is not None:
             found.append(f"{key}: {remark}")
-    reason = worst_slack(mechanism, robot.limits, home)  # pyright: ignore[reportArgumentType]
+    reason = worst_slack(mechanism, robot.limits, home)
     if reason is not None:
         found.append(f"limits: home is outside: {reason}.")
     return found

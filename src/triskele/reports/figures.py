@@ -8,10 +8,13 @@ import io
 from pathlib import Path
 from typing import Any
 
+import jax.numpy as jnp
 import matplotlib as mpl
 import numpy as np
+from jaxtyping import Array
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 from mpl_toolkits.mplot3d.axes3d import Axes3D
 from numpy.typing import NDArray
 
@@ -25,6 +28,7 @@ from triskele.kinematics.workspace import Workspace
 from triskele.spatial.vectors import WORLD, Frame
 
 Numbers = NDArray[np.float64]
+Pose = Array | Numbers  #: platform coordinates [m, rad]
 FORMATS = (".png", ".svg", ".pdf")
 
 _COLOURS = {
@@ -67,7 +71,7 @@ def save_figure(figure: Figure, path: str | Path) -> Path:
     return write_whole(target, stream.getvalue())
 
 
-def robot_figure(robot: Robot, mechanism: AbstractMechanism, x: Numbers) -> Figure:
+def robot_figure(robot: Robot, mechanism: AbstractMechanism, x: Pose) -> Figure:
     """The robot in perspective and from above, its platform at `x`."""
     with mpl.rc_context(_STYLE):
         figure = Figure(figsize=(10, 5.2), layout="constrained")
@@ -84,7 +88,7 @@ def robot_figure(robot: Robot, mechanism: AbstractMechanism, x: Numbers) -> Figu
 
 
 def workspace_figure(
-    robot: Robot, mechanism: AbstractMechanism, space: Workspace, x: Numbers
+    robot: Robot, mechanism: AbstractMechanism, space: Workspace, x: Pose
 ) -> Figure:
     """Sections of the workspace, coloured by the room left, and the robot in it."""
     with mpl.rc_context(_STYLE):
@@ -96,8 +100,11 @@ def workspace_figure(
             _rings(_axes_3d(figure, 221), mechanism, space, x)
         else:
             draw_robot(_axes_3d(figure, 221), mechanism, x)
-        middle = [int(np.abs(axis - value).argmin()) for axis, value in zip(space.axes, x)]  # noqa: B905
-        levels = np.linspace(0, max(space.slack.max(), 1e-9), 12)
+        middle = [
+            int(np.abs(axis - value).argmin())
+            for axis, value in zip(space.axes, np.asarray(x), strict=False)
+        ]
+        levels = MaxNLocator(12).tick_values(0, max(space.slack.max(), 1e-9))
         for place, (across, up, fixed) in zip(
             (222, 223, 224), ((0, 2, 1), (0, 1, 2), (1, 2, 0)), strict=True
         ):
@@ -107,7 +114,8 @@ def workspace_figure(
             u, v = _shown(space, across), _shown(space, up)
             filled = axes.contourf(u, v, section, levels=levels, cmap="viridis")
             axes.contour(u, v, section, levels=[0.0], colors="#b91c1c", linewidths=1.5)
-            at = f"{space.names[fixed]} = {_shown(space, fixed)[middle[fixed]]:.4g}"
+            value = round(_shown(space, fixed)[middle[fixed]], 3) + 0.0
+            at = f"{space.names[fixed]} = {value:.4g}"
             axes.set(
                 xlabel=_label(space.names[across], space.units[across]),
                 ylabel=_label(space.names[up], space.units[up]),
@@ -141,7 +149,7 @@ def motion_figure(
     return figure
 
 
-def draw_robot(axes: Axes3D, mechanism: AbstractMechanism, x: Numbers) -> None:
+def draw_robot(axes: Axes3D, mechanism: AbstractMechanism, x: Pose) -> None:
     """Lines of all bodies, in mm."""
     corners = []
     for name, segments in body_lines(mechanism, x):
@@ -152,15 +160,18 @@ def draw_robot(axes: Axes3D, mechanism: AbstractMechanism, x: Numbers) -> None:
             corners.append(ends)
     points = np.concatenate(corners)
     low, high = points.min(axis=0), points.max(axis=0)
-    axes.set_box_aspect(np.maximum(high - low, 0.2 * (high - low).max()))
+    aspect = np.maximum(high - low, 0.2 * (high - low).max())
+    # Zoomed out a little, which leaves room for the labels.
+    axes.set_box_aspect(aspect, zoom=0.85)  # pyright: ignore[reportArgumentType]
     axes.set(xlabel="x [mm]", ylabel="y [mm]", zlabel="z [mm]")
 
 
 def body_lines(
-    mechanism: AbstractMechanism, x: Numbers
+    mechanism: AbstractMechanism, x: Pose
 ) -> list[tuple[str, list[tuple[Numbers, Numbers]]]]:
     """Segments [m] of each body, between the points where joints hold it."""
-    q = np.asarray(mechanism.inverse(x).value)
+    x = jnp.asarray(x)
+    q = mechanism.inverse(x).value
     frames = dict(zip(mechanism.bodies, mechanism.body_poses(q, x), strict=True))
     frames["base"] = WORLD
     points: dict[str, list[Numbers]] = {name: [] for name in frames}
@@ -191,7 +202,7 @@ def _segments(name: str, points: Numbers) -> list[tuple[Numbers, Numbers]]:
 
 
 def _draw_cylinder(axes: Axes, robot: Robot, space: Workspace, across: int, up: int) -> None:
-    """The cylinder that the maker guarantees, dashed."""
+    """The cylinder that the robot file declares, dashed."""
     radius, heights = robot.limits.workspace_radius, robot.limits.workspace_height
     if radius is None or heights is None or space.names != ("x", "y", "z"):
         return
@@ -201,12 +212,12 @@ def _draw_cylinder(axes: Axes, robot: Robot, space: Workspace, across: int, up: 
     else:
         turn = np.linspace(0, 2 * np.pi, 181)
         box = radius * np.stack([np.cos(turn), np.sin(turn)])
-    axes.plot(*(1e3 * box), color="black", ls="--", lw=1, label="guaranteed by the maker")
+    axes.plot(*(1e3 * box), color="black", ls="--", lw=1, label="cylinder of the robot file")
     if (across, up) == (0, 2):
-        axes.legend(loc="lower right")
+        axes.legend(loc="upper center")
 
 
-def _rings(axes: Axes3D, mechanism: AbstractMechanism, space: Workspace, x: Numbers) -> None:
+def _rings(axes: Axes3D, mechanism: AbstractMechanism, space: Workspace, x: Pose) -> None:
     """The robot, and the border of the workspace at ten heights."""
     draw_robot(axes, mechanism, x)
     u, v, heights = (1e3 * axis for axis in space.axes)
@@ -240,7 +251,8 @@ def _curves(
         factor, shown = _display(unit) if order == 0 or unit == "rad" else (1.0, unit)
         per = ("", "/s", "/s²", "/s³")[order]
         panels[unit].set_ylabel(f"{word} [{shown}{per}]")
-        lines += panels[unit].plot(t, factor * values[:, k], label=name, color=f"C{k}", lw=1.5)
+        label = name if panels[unit] is axes else f"{name} (right)"
+        lines += panels[unit].plot(t, factor * values[:, k], label=label, color=f"C{k}", lw=1.5)
     if order == 0:
         axes.legend(handles=lines, ncols=4, loc="lower center", bbox_to_anchor=(0.5, 1.0))
 
@@ -249,6 +261,9 @@ def _axes_3d(figure: Figure, place: int) -> Axes3D:
     axes = figure.add_subplot(place, projection="3d")
     assert isinstance(axes, Axes3D), "matplotlib was asked for 3D axes"
     axes.view_init(elev=18, azim=-40)
+    for axis in (axes.xaxis, axes.yaxis, axes.zaxis):
+        axis.set_major_locator(MaxNLocator(5))
+        axis.labelpad = 6
     return axes
 
 
@@ -265,7 +280,7 @@ def _label(name: str, unit: str) -> str:
     return f"{name} [{_display(unit)[1]}]"
 
 
-def _pose_text(mechanism: AbstractMechanism, x: Numbers) -> str:
+def _pose_text(mechanism: AbstractMechanism, x: Pose) -> str:
     parts = []
     for coordinate, value in zip(mechanism.platform_coordinates, x, strict=True):
         factor, unit = _display(coordinate.unit)

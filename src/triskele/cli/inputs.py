@@ -1,0 +1,88 @@
+"""What users type: a robot, numbers (bare in SI units, or as 200mm and 30deg), options."""
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from triskele.errors import InputError, UnitError, did_you_mean
+from triskele.units import read_quantity
+
+if TYPE_CHECKING:
+    from jaxtyping import Array
+
+    from triskele.description.schema import Robot
+    from triskele.kinematics.mechanism import AbstractMechanism, Coordinate
+
+RobotName = Annotated[str, typer.Argument(help="Name of a shipped robot, or path to a .toml.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
+
+
+def built(robot: str) -> tuple["Robot", "AbstractMechanism"]:
+    """The robot of that name or path, and its mechanism."""
+    from triskele.description.load import load
+
+    described = load(robot)
+    from triskele.kinematics.build import build
+
+    return described, build(described)
+
+
+def number(text: str, unit: str, place: str) -> float:
+    """`text` as a finite number in SI units; a bare number is in `unit`."""
+    try:
+        value = float(text)
+    except ValueError:
+        try:
+            value = read_quantity(text, unit)
+        except UnitError as error:
+            raise UnitError(f"{place}: {error}") from None
+    if not math.isfinite(value):
+        raise InputError(f"{place}: {text} is not a finite number.")
+    return value
+
+
+def vector(
+    texts: Sequence[str], coordinates: "tuple[Coordinate, ...]", what: str, option: str = ""
+) -> "Array":
+    """One number per coordinate, in SI units; the turn of a fourth axis may be left out.
+
+    `what` is measured, such as "the pose of d3s_800"; `option` is named if it was one.
+    """
+    import jax.numpy as jnp
+
+    given = [*texts, "0"] if len(texts) == 3 and len(coordinates) == 4 else texts
+    place = f"{option}: " if option else ""
+    if len(given) != len(coordinates):
+        names = ", ".join(f"{name} [{unit}]" for name, unit in coordinates)
+        raise InputError(
+            f"{place}{what} is {len(coordinates)} numbers, {names}; {len(given) or 'none'} given."
+        )
+    return jnp.array(
+        [number(text, c.unit, place + c.name) for text, c in zip(given, coordinates, strict=True)]
+    )
+
+
+def whole(text: str) -> int:
+    """A whole number, for options that count something."""
+    try:
+        return int(text)
+    except ValueError:
+        raise typer.BadParameter(f"'{text}' is not a whole number.") from None
+
+
+def refuse_options(context: typer.Context, arguments: Sequence[str]) -> None:
+    """Say so if an argument is a misspelt option; -0.3 and -inf are numbers."""
+    for text in arguments:
+        if text.startswith("-") and text[1:2].strip("0123456789.") and not _is_float(text):
+            known = [name for item in context.command.params for name in item.opts if "--" in name]
+            raise InputError(f"There is no option '{text}'. {did_you_mean(text, known)}")
+
+
+def _is_float(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
