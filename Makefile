@@ -10,7 +10,11 @@ help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 18
 
 demo: install ## show a robot, its workspace and a motion, as pictures in out/
-	$(BIN)/triskele demo --out out
+	@mkdir -p out
+	$(BIN)/triskele show abb_irb360_6_1600 --out out/robot.png
+	$(BIN)/triskele workspace abb_irb360_6_1600 --out out/workspace.png
+	$(BIN)/triskele motion abb_irb360_6_1600 pick-and-place --joints --out out/motion.csv --figure out/motion.png
+	@echo "Done. Open out/robot.png, out/workspace.png and out/motion.png; out/motion.csv has the samples."
 
 install: $(VENV)/.runtime ## set up .venv with the package alone
 

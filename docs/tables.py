@@ -1,0 +1,125 @@
+"""Tables of the documentation that are made from the package itself, so that they cannot rot."""
+
+import inspect
+import re
+from collections.abc import Iterator
+from typing import get_args
+
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
+from pydantic_core import PydanticUndefined
+
+from triskele.description import schema
+from triskele.description.catalogue import names
+from triskele.description.load import load
+from triskele.description.provenance import Fact, quantity_of
+
+SHAPES = {
+    "number": "one",
+    "limbs": "one, or one per limb",
+    "drives": "one, or one per drive",
+    "range": "least and greatest",
+    "vector": "x, y, z",
+    "inertia": "xx, yy, zz; or these and xy, yz, xz",
+}
+
+
+def sections() -> dict[str, type[BaseModel]]:
+    """Every table that a robot file can hold, by the name of its class."""
+    found = inspect.getmembers(schema, inspect.isclass)
+    return {
+        name: model
+        for name, model in found
+        if issubclass(model, schema.Section) and model is not schema.Section
+    }
+
+
+def schema_table(name: str) -> str:
+    """Keys of the section that the class `name` describes, as a Markdown table."""
+    model = sections()[name]
+    rows = ["| key | meaning | unit | numbers | if left out |", "|---|---|---|---|---|"]
+    for key, field in model.model_fields.items():
+        if key == "source":
+            continue
+        quantity, table = quantity_of(field), _table(field)
+        meaning = _comment(name, key)
+        if quantity:
+            unit, shape = quantity.unit or "1", SHAPES[quantity.shape]
+            meaning = re.sub(rf" ?\[{re.escape(unit)}\]", "", meaning) or quantity.name
+        elif table:
+            unit, shape = "", "a table"
+            meaning = meaning or (table.__doc__ or "").split("\n")[0].rstrip(".")
+        else:
+            unit, shape = "", "text"
+            meaning = meaning or " or ".join(get_args(field.annotation))
+        rows.append(f"| `{key}` | {_cell(meaning)} | {unit} | {shape} | {_default(field)} |")
+    return "\n".join(rows) + "\n"
+
+
+def _table(field: FieldInfo) -> type[BaseModel] | None:
+    """The class of a key that holds a table, or a table of tables."""
+    parts = (field.annotation, *get_args(field.annotation))
+    return next((part for part in parts if part in sections().values()), None)
+
+
+def _comment(owner: str, key: str) -> str:
+    """The `#:` comment beside a field or on the line after it, also of a base class."""
+    for model in sections()[owner].__mro__:
+        if key in inspect.get_annotations(model):
+            pattern = rf"^    {key}: [^\n]*?(?:\n\s*)?#: (.*)$"
+            found = re.search(pattern, inspect.getsource(model), re.MULTILINE)
+            return found[1] if found else ""
+    return ""
+
+
+def _default(field: FieldInfo) -> str:
+    default = field.default
+    if default is PydanticUndefined:
+        return "**required**"
+    if default in (None, {}, "") or isinstance(default, BaseModel):
+        return ""
+    if isinstance(default, tuple):
+        return ", ".join(f"{value:g}" for value in default)
+    return f"{default:g}" if isinstance(default, float) else f"`{default}`"
+
+
+def frames() -> str:
+    """Origin and axes of each body's frame, from the docstring of the schema."""
+    lines = (schema.__doc__ or "").splitlines()
+    return inspect.cleandoc("\n".join(line for line in lines if line.startswith("    ")))
+
+
+def robots_table() -> str:
+    """What each shipped robot is, in one line."""
+    rows = ["| robot | kind | what it is | numbers | of these assumed |", "|---|---|---|---|---|"]
+    for name in names():
+        robot = load(name)
+        count, assumed = len(robot.facts), len(robot.assumptions())
+        link = f"[{name}](#{name.replace('_', '-')})"
+        rows.append(f"| {link} | {robot.kind} | {_cell(robot.summary)} | {count} | {assumed} |")
+    return "\n".join(rows) + "\n"
+
+
+def robot_pages() -> Iterator[tuple[str, str]]:
+    """Name, and in Markdown the numbers, sources and assumptions, of each shipped robot."""
+    for name in names():
+        robot = load(name)
+        lines = [f"**{robot.title}.** {robot.summary}", "", "Sources:", ""]
+        lines += [f"* {_cell(source)}" for source in _sources(robot.facts)]
+        lines += ["", "| assumed | value | why |", "|---|---|---|"]
+        for fact in robot.assumptions():
+            reason = fact.reason.removeprefix("assumed:").strip()
+            lines.append(f"| `{fact.key}` | {_cell(fact.text)} | {_cell(reason)} |")
+        yield name, "\n".join(lines) + "\n"
+
+
+def _sources(facts: tuple[Fact, ...]) -> list[str]:
+    """What vouches for the numbers, each once, in the order of the file."""
+    return list(dict.fromkeys(str(fact.source) for fact in facts if not fact.assumed))
+
+
+def _cell(text: str) -> str:
+    """`text` without what Markdown would take for markup."""
+    for mark in "\\|*_[]<>":
+        text = text.replace(mark, f"\\{mark}")
+    return text

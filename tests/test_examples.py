@@ -1,0 +1,71 @@
+"""Each example runs, and the numbers its text claims are the numbers it returns."""
+
+import importlib.util
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+FOLDER = Path(__file__).parents[1] / "examples"
+
+# What the module's docstring says, and how exactly it says it.
+CLAIMS = {
+    "01_inverse_kinematics": {
+        "q1 [deg]": (4.08, 0.005),
+        "q2 [deg]": (42.02, 0.005),
+        "q3 [deg]": (7.10, 0.005),
+        "round trip error [m]": (0.0, 1e-12),
+        "part of poses reached": (0.81, 0.005),
+    },
+    "02_own_robot": {
+        "home z [m]": (-0.4, 1e-12),
+        "degrees of freedom": (3, 0),
+        "assumptions": (2, 0),
+    },
+    "03_workspace": {
+        "all limits": (1.38, 0.005),
+        "joint_angle": (1.4 * 1.38, 0.05 * 1.38),
+        "telescope_length": (1.15 * 1.38, 0.01 * 1.38),
+        "rod_tilt": (1.3 * 1.38, 0.05 * 1.38),
+    },
+    "04_pick_and_place": {
+        "speed": (0.21, 0.005),
+        "jerk": (1.20, 0.005),
+        "used": (1.0, 1e-3),
+    },
+    "05_calibration": {
+        "dz/dd [1]": (-1.175, 5e-4),
+        "before [m]": (0.8e-3, 1e-12),
+        "exact [m]": (0.0, 1e-10),
+        "noisy [m]": (0.0, 5e-6),
+    },
+}
+
+
+def load(path: Path) -> Callable[[], dict[str, float]]:
+    """`main` of the example at `path`."""
+    spec = importlib.util.spec_from_file_location(f"example_{path.stem}", path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    assert module.__doc__, f"{path.name} says nothing about itself"
+    return module.main
+
+
+def test_every_example_has_its_claims_checked():
+    assert {path.stem for path in FOLDER.glob("*.py")} == set(CLAIMS)
+
+
+@pytest.mark.parametrize("name", CLAIMS)
+def test_an_example_returns_the_numbers_its_text_claims(
+    name: str, capsys: pytest.CaptureFixture[str]
+):
+    numbers = load(FOLDER / f"{name}.py")()
+    for key, (claimed, tolerance) in CLAIMS[name].items():
+        assert numbers[key] == pytest.approx(claimed, abs=tolerance, rel=0), key
+    assert capsys.readouterr().out, "an example prints what it found"
+
+
+@pytest.mark.parametrize("path", sorted(FOLDER.glob("*.py")), ids=lambda path: path.stem)
+def test_an_example_stays_short(path: Path):
+    assert len(path.read_text(encoding="utf-8").splitlines()) < 60
