@@ -1,0 +1,1 @@
+"""Speed of the library, measured as ratios to a plain C loop: `make bench`."""
