@@ -14,6 +14,7 @@ ROOT = PACKAGE.parent.parent
 MODULES = sorted(PACKAGE.rglob("*.py"))
 FILES = sorted(path for path in PACKAGE.rglob("*") if path.suffix in (".py", ".pyi", ".toml"))
 LONGEST = 60  #: lines of a function; it should fit on a screen
+LISTS = {"kinematics/delta.py": {"joints"}}  #: one entry after the other: tables, not procedures
 
 by_module = pytest.mark.parametrize(
     "path", MODULES, ids=[str(path.relative_to(PACKAGE)) for path in MODULES]
@@ -60,7 +61,8 @@ def test_every_module_and_every_public_definition_has_a_docstring(path):
 def test_every_function_fits_on_a_screen(path):
     tree = ast.parse(path.read_text(encoding="utf-8"))
     lengths = {node.name: (node.end_lineno or 0) - node.lineno + 1 for node in functions(tree)}
-    assert {name: lines for name, lines in lengths.items() if lines > LONGEST} == {}
+    allowed = LISTS.get(path.relative_to(PACKAGE).as_posix(), set())
+    assert {name for name, lines in lengths.items() if lines > LONGEST} <= allowed
 
 
 @by_module

@@ -48,4 +48,6 @@ from triskele.kinematics.workspace import workspace as workspace
 from triskele.numerics import batch as batch
 from triskele.reports.datasheet import datasheet as datasheet
 
+__all__: list[str]
+
 robots = _catalogue.names

@@ -253,14 +253,12 @@ def incomplete() -> Iterator[Case]:
 
 # Robots that cannot be built or used
 
-GEOMETRY = "geometry.rod_length"
-
 
 def unusable() -> Iterator[Case]:
-    short = with_value(TEXTS[IRB], GEOMETRY, '"100 mm"')
+    wide = with_value(TEXTS[IRB], "geometry.base_radius", '"3 m"')
     for command in (("show", FILE), ("ik", FILE, "0", "0", "-1"), ("workspace", FILE)):
         expected = r"geometry: the robot cannot be assembled, .* Compare the lengths"
-        yield robot(f"short rods for {command[0]}", short, expected, *command)
+        yield robot(f"short legs for {command[0]}", wide, expected, *command)
     flat = with_value(TEXTS[PRS], "geometry.rest_angle", '"45 deg"')
     flat = with_value(flat, "limits.slider_position", '{ value = [10, 20], unit = "mm" }')
     yield robot(

@@ -1,6 +1,7 @@
-"""From robot files to mechanisms."""
+"""From robot files to mechanisms: all shipped ones, and what cannot be built."""
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -10,45 +11,93 @@ from triskele.errors import DescriptionError, PrecisionError
 from triskele.kinematics.build import build
 from triskele.kinematics.delta import Delta
 from triskele.kinematics.prs import Prs
+from triskele.kinematics.singularity import singularity_margins
+
+DELTA = """
+kind = "delta"
+name = "mine"
+title = "Mine"
+[geometry]
+base_radius = {R}
+platform_radius = "0.05 m"
+arm_length = "0.3 m"
+rod_length = {d}
+"""
 
 
 @pytest.mark.parametrize("name", catalogue.names())
-def test_each_shipped_robot_closes_at_home(name):
-    mechanism = build(load(name))
-    home = mechanism.home()
-    q = mechanism.inverse(home)
-    assert isinstance(mechanism, Prs if name == "compliant_3prs" else Delta)
-    assert float(q.margin) > 0.1
-    residual = np.abs(np.asarray(mechanism.closure(q.components, home))).max()
-    assert residual < 1e-15
-    assert len(mechanism.bodies) == len(mechanism.body_poses(q.components, home))
-    assert len(mechanism.passive_coordinates) == len(mechanism.passive(q.components, home))
+def test_each_shipped_robot_is_built_and_closes_at_home(name):
+    robot = load(name)
+    mechanism = build(robot)
+    home = jnp.stack(mechanism.home())
+    q = mechanism.inverse(home).checked()
+    assert np.allclose(mechanism.closure(q, home), 0, atol=1e-15)
+    assert np.allclose(mechanism.forward(q).checked(), home, atol=1e-14)
+    assert singularity_margins(mechanism, q, home).least > robot.limits.singularity_margin
+    assert all(leaf.dtype == np.float64 for leaf in jax.tree.leaves(mechanism))
 
 
-@pytest.mark.parametrize("kind", ["delta", "3prs"])
-def test_templates_can_be_built(kind):
-    assert build(parse(catalogue.template(kind))).working_mode == (1, 1, 1)
+def test_numbers_arrive_where_they_belong():
+    robot = build(load("abb_irb360_6_1600"))
+    assert isinstance(robot, Delta)
+    assert np.allclose(robot.azimuth, np.radians([0, 120, 240]))
+    for field, value in (
+        ("base_radius", 0.2),
+        ("platform_radius", 0.048),
+        ("arm_length", 0.5),
+        ("rod_length", 1.106),
+        ("rod_spacing", 0.1),
+        ("telescope", (0.075, 0.038)),
+    ):
+        assert np.allclose(getattr(robot, field), value), field
+    assert robot.connector_offset is None
+    connected = build(load("d3s_800"))
+    assert isinstance(connected, Delta)
+    assert connected.connector_offset == 0.05
+    assert connected.telescope is None
+    tilting = build(load("compliant_3prs"))
+    assert isinstance(tilting, Prs)
+    for field, value in (
+        ("azimuth", np.radians([0, 120, 240])),
+        ("base_radius", 0.125137),
+        ("platform_radius", 0.04761),
+        ("bar_length", 0.109215),
+        ("rest_angle", np.pi / 4),
+    ):
+        assert np.allclose(getattr(tilting, field), value), field
 
 
-def test_rods_too_short_to_reach_the_platform_are_named():
-    text = catalogue.template("delta").replace('"700 mm"', '"100 mm"')
-    text = text.replace('base_radius     = "200 mm"', 'base_radius     = "600 mm"')
-    with pytest.raises(DescriptionError, match=r"cannot be assembled.*rod"):
-        build(parse(text))
+def test_limbs_may_differ():
+    text = DELTA.format(R='"0.2 m"', d='{ value = [0.7, 0.71, 0.69], unit = "m" }')
+    robot = build(parse(text))
+    assert isinstance(robot, Delta)
+    assert np.allclose(robot.rod_length, [0.7, 0.71, 0.69])
 
 
-def test_arms_that_close_only_when_lowered_have_a_lower_home():
-    # base 200 + arm 300 - platform 50 = 450 mm: rods of 420 mm cannot span level arms.
-    text = catalogue.template("delta").replace('"700 mm"', '"420 mm"')
-    mechanism = build(parse(text))
-    q = np.degrees(np.asarray(mechanism.inverse(mechanism.home()).value))
-    # Across 150 mm, the wrist is (150 + 720) / 2 = 435 mm from its motor: by the law of cosines
-    # the arm is acos((300^2 + 435^2 - 420^2) / (2 * 300 * 435)) above that line.
-    line = np.degrees(np.arccos(150 / 435))
-    above = np.degrees(np.arccos((300**2 + 435**2 - 420**2) / (2 * 300 * 435)))
-    assert np.allclose(q, 180 - line - above, atol=1e-9)
+def test_a_delta_whose_rods_are_too_short_is_refused():
+    with pytest.raises(DescriptionError) as error:
+        build(parse(DELTA.format(R='"0.8 m"', d='"0.2 m"')))
+    assert str(error.value) == (
+        "mine, geometry: the robot cannot be assembled, its legs do not reach the platform "
+        "anywhere on the axis. Compare the lengths: arm and rod together must span the "
+        "difference of base_radius and platform_radius."
+    )
 
 
-def test_single_precision_is_refused():
-    with jax.enable_x64(False), pytest.raises(PrecisionError, match="32 bit"):
-        build(load("d3s_800"))
+def test_a_3prs_whose_bars_are_too_short_is_refused():
+    text = catalogue.text("compliant_3prs")
+    uneven = text.replace('"109.215 mm"', '{ value = [109.215, 70, 109.215], unit = "mm" }')
+    with pytest.raises(DescriptionError) as error:
+        build(parse(uneven))
+    assert str(error.value) == (
+        "compliant_3prs, geometry: the bars do not reach the platform at rest_angle."
+    )
+
+
+def test_nothing_is_built_in_single_precision():
+    jax.config.update("jax_enable_x64", False)
+    try:
+        with pytest.raises(PrecisionError, match="JAX is set to 32 bit"):
+            build(load("d3s_800"))
+    finally:
+        jax.config.update("jax_enable_x64", True)

@@ -133,14 +133,17 @@ def test_geometry_errors_move_the_platform_as_the_closure_says():
         assert np.allclose(ours, -np.linalg.solve(np.array(A), loops), atol=1e-12)
 
 
-def test_home_has_level_arms_or_arms_lowered_by_45_degrees_if_level_cannot_close():
+def test_home_has_level_arms_or_is_halfway_down_the_axis_if_level_cannot_close():
     assert np.allclose(TRIANGLE.home(), BELOW, atol=1e-12)
-    # Rods of 2.5 m cannot span 3 m; at 45 degrees they span 3/sqrt(2) m.
+    # Rods of 2.5 m cannot span 3 m. On the axis they reach from 0.5 m to 5.5 m.
     short = dataclasses.replace(TRIANGLE, rod_length=jnp.full(3, 2.5))
-    expected = -3 / np.sqrt(2) - np.sqrt(2.5**2 - 9 / 2)
-    assert np.allclose(short.home(), [0, 0, expected], atol=1e-12)
+    assert np.allclose(short.home(), [0, 0, -3], atol=1e-12)
     with_flange = dataclasses.replace(short, telescope=jnp.array([0.1, 0.0]))
-    assert np.allclose(with_flange.home(), [0, 0, expected, 0], atol=1e-12)
+    assert np.allclose(with_flange.home(), [0, 0, -3, 0], atol=1e-12)
+    # 2 m across: from there to 4.5 m in a straight line, in the middle 3.25 m.
+    wide = dataclasses.replace(short, base_radius=jnp.full(3, 3.0), rod_length=jnp.full(3, 1.5))
+    assert np.allclose(wide.home(), [0, 0, -np.sqrt(3.25**2 - 4)], atol=1e-12)
+    assert wide.inverse(wide.home()).margin > 0
 
 
 def test_rods_tilt_out_of_their_planes_by_the_sideways_part_of_the_pose():
@@ -204,7 +207,9 @@ def test_beyond_its_reach_a_leg_is_held_stretched_or_folded_with_finite_gradient
     assert np.allclose(np.degrees(solution.value), angle, atol=1e-6)
     # Reverse mode: the one that turns an untaken branch into NaN.
     for part in ("value", "margin"):
-        assert np.isfinite(jax.jacrev(lambda x, part=part: getattr(TRIANGLE.inverse(x), part))(x)).all()
+        assert np.isfinite(
+            jax.jacrev(lambda x, part=part: getattr(TRIANGLE.inverse(x), part))(x)
+        ).all()
     if margin < 0:
         with pytest.raises(RuntimeError, match="Out of reach"):
             solution.checked()
@@ -213,7 +218,9 @@ def test_beyond_its_reach_a_leg_is_held_stretched_or_folded_with_finite_gradient
 def test_gradients_are_finite_where_a_wrist_is_on_its_motor_axis():
     x = jnp.zeros(3)
     for part in ("value", "margin"):
-        assert np.isfinite(jax.jacrev(lambda x, part=part: getattr(TRIANGLE.inverse(x), part))(x)).all()
+        assert np.isfinite(
+            jax.jacrev(lambda x, part=part: getattr(TRIANGLE.inverse(x), part))(x)
+        ).all()
 
 
 # Rods of 2 m cannot span the 3 m between elbow and wrist of level arms; 3 m just can.
@@ -238,7 +245,10 @@ def test_gradients_are_finite_where_the_elbows_are_in_line():
 
 
 def test_a_pose_that_is_not_a_number_is_not_let_through():
-    for solution in (TRIANGLE.inverse(jnp.full(3, jnp.nan)), TRIANGLE.forward(jnp.full(3, jnp.nan))):
+    for solution in (
+        TRIANGLE.inverse(jnp.full(3, jnp.nan)),
+        TRIANGLE.forward(jnp.full(3, jnp.nan)),
+    ):
         with pytest.raises(RuntimeError, match="Out of reach"):
             solution.checked()
 
@@ -355,7 +365,9 @@ def test_the_telescope_spans_the_cardans():
 
 
 def test_the_telescope_points_up_and_leans_after_the_platform():
-    upper, lower = (frames(IRB, [0.0, 0.0, -0.963, 0.4])[f"telescope_{part}"] for part in ("upper", "lower"))
+    upper, lower = (
+        frames(IRB, [0.0, 0.0, -0.963, 0.4])[f"telescope_{part}"] for part in ("upper", "lower")
+    )
     c, s = np.cos(0.4), np.sin(0.4)
     assert np.allclose(upper, [[c, s, 0], [-s, c, 0], [0, 0, 1], [0, 0, 0.075]], atol=1e-14)
     assert np.allclose(lower.p, [0, 0, -0.925], atol=1e-14)

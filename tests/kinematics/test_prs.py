@@ -32,7 +32,7 @@ def uneven(robot):
         base_radius=five_percent(robot.base_radius),
         platform_radius=five_percent(robot.platform_radius),
         bar_length=five_percent(robot.bar_length),
-        rest_angle=jnp.asarray(0.7),
+        rest_angle=jnp.asarray(0.7, float),
     )
 
 
@@ -229,7 +229,9 @@ def test_sliders_too_far_apart_have_no_assembly_mode():
 
 
 def test_frames_at_home():
-    coupling, bar, platform = (ROBOT.body_poses(ROBOT.inverse(HOME).value, HOME)[k] for k in (0, 3, 6))
+    coupling, bar, platform = (
+        ROBOT.body_poses(ROBOT.inverse(HOME).value, HOME)[k] for k in (0, 3, 6)
+    )
     half = np.sqrt(0.5)
     slider = b + L * half
     assert np.allclose(coupling, [[-1, 0, 0], [0, -1, 0], [0, 0, 1], [slider, 0, 0]], atol=1e-15)

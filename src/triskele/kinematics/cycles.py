@@ -15,7 +15,7 @@ from triskele.errors import InputError, OutOfReach
 from triskele.kinematics import motion as motions
 from triskele.kinematics.build import build
 from triskele.kinematics.mechanism import AbstractMechanism
-from triskele.kinematics.motion import Motion
+from triskele.kinematics.motion import Motion, Real
 from triskele.kinematics.path import positive
 from triskele.kinematics.reach import slack, worst_slack
 from triskele.kinematics.velocity import joint_motion
@@ -34,13 +34,13 @@ class JointMotion(NamedTuple):
 def pick_and_place(
     robot: Robot,
     *,
-    length: float | None = None,
-    height: float | None = None,
-    duration: float = 1.0,
-    level: float | None = None,
-    radius: float | None = None,
+    length: Real | None = None,
+    height: Real | None = None,
+    duration: Real = 1.0,
+    level: Real | None = None,
+    radius: Real | None = None,
     back: bool = False,
-    rate: float = 1000.0,
+    rate: Real = 1000.0,
 ) -> Motion:
     """Up, across and down in `duration` [s], over `length` by `height` [m] at z = `level`.
 
@@ -59,11 +59,11 @@ def pick_and_place(
 def rating_cycle(
     robot: Robot,
     *,
-    duration: float = 1.0,
-    level: float | None = None,
-    turn: float = 0.0,
+    duration: Real = 1.0,
+    level: Real | None = None,
+    turn: Real = 0.0,
     cycles: int = 1,
-    rate: float = 1000.0,
+    rate: Real = 1000.0,
 ) -> Motion:
     """The 25/305/25 mm cycle at z = `level` [m], `duration` [s] there and back."""
     start = _pick_level(robot, level)
@@ -104,7 +104,7 @@ def check_motion(mechanism: AbstractMechanism, limits: Limits, motion: Motion) -
         )
 
 
-def _pick_level(robot: Robot, level: float | None) -> np.ndarray:
+def _pick_level(robot: Robot, level: Real | None) -> np.ndarray:
     """The pose on the axis at the pick level, psi = 0."""
     mechanism = build(robot)
     if tuple(c.name for c in mechanism.platform_coordinates[:3]) != ("x", "y", "z"):

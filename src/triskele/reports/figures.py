@@ -262,7 +262,7 @@ def _axes_3d(figure: Figure, place: int) -> Axes3D:
     assert isinstance(axes, Axes3D), "matplotlib was asked for 3D axes"
     axes.view_init(elev=18, azim=-40)
     for axis in (axes.xaxis, axes.yaxis, axes.zaxis):
-        axis.set_major_locator(MaxNLocator(5))
+        axis.set_major_locator(MaxNLocator(4))
         axis.labelpad = 6
     return axes
 

@@ -1,0 +1,151 @@
+"""Motions that fit a robot: where they run, and what is said where it cannot follow."""
+
+import re
+
+import jax
+import numpy as np
+import pytest
+
+from triskele.description.load import load
+from triskele.description.schema import Limits
+from triskele.errors import InputError, OutOfReach
+from triskele.kinematics.build import build
+from triskele.kinematics.cycles import (
+    check_motion,
+    joint_motion_along,
+    pick_and_place,
+    rating_cycle,
+)
+from triskele.kinematics.motion import line
+
+DELTAS = {  # z of a quarter above the floor of the workspace, and its diameter [m]
+    "abb_irb360_1130": (-0.70, 1.13),
+    "abb_irb360_6_1600": (-1.025, 1.6),
+    "d3s_800": (-0.95, 0.8),
+    "flexible_delta": (-0.65, 0.2),
+    "omron_mini_delta": (-0.4125, 0.4),
+    "omron_mini_delta_platens": (-0.4125, 0.4),
+}
+D3S = load("d3s_800")
+
+
+def span(motion, k):
+    """Least and greatest value of coordinate `k`."""
+    values = np.asarray(motion.x[:, k])
+    return pytest.approx((values.min(), values.max()), abs=1e-9)
+
+
+@pytest.mark.parametrize("name", DELTAS)
+def test_pick_and_place_fits_the_workspace_of_each_delta(name):
+    robot = load(name)
+    motion = pick_and_place(robot, rate=20)
+    level, width = DELTAS[name]
+    assert span(motion, 0) == (0, 0)
+    assert span(motion, 1) == (-width / 4, width / 4)
+    assert span(motion, 2) == (level, level + width / 8)
+    assert np.asarray(motion.x[[0, -1], 2]) == pytest.approx(level, abs=1e-12)
+    assert float(motion.duration) == 1
+    check_motion(build(robot), robot.limits, motion)
+
+
+def test_pick_and_place_is_as_asked():
+    motion = pick_and_place(
+        D3S, length=0.3, height=0.05, level=-0.9, duration=0.4, radius=0.02, back=True, rate=100
+    )
+    assert span(motion, 1) == (-0.15, 0.15)
+    assert span(motion, 2) == (-0.9, -0.85)
+    assert float(motion.duration) == pytest.approx(0.8)
+    assert np.asarray(motion.x[0]) == pytest.approx(np.asarray(motion.x[-1]), abs=1e-12)
+    assert np.asarray(motion.x[len(motion.t) // 2]) == pytest.approx([0, 0.15, -0.9], abs=1e-12)
+
+
+def test_a_robot_without_a_workspace_starts_at_home_and_is_as_wide_as_its_rods():
+    robot = D3S.model_copy(update={"limits": Limits()})
+    motion = pick_and_place(robot, rate=20)
+    home = float(build(robot).home()[2])
+    assert span(motion, 1) == (-0.24, 0.24)
+    assert span(motion, 2) == (home, home + 0.12)
+
+
+def test_the_rating_cycle_is_25_305_25():
+    motion = rating_cycle(D3S, duration=0.5, rate=400)
+    assert span(motion, 1) == (-0.1525, 0.1525)
+    assert span(motion, 2) == (-0.95, -0.925)
+    assert float(motion.duration) == 0.5
+    x = np.asarray(motion.x)
+    assert x == pytest.approx(x[::-1], abs=1e-9)  # back the same way
+    assert x[100] == pytest.approx([0, 0.1525, -0.95], abs=1e-9)
+    assert rating_cycle(D3S, level=-0.8, cycles=3, rate=20).duration == 3
+
+
+def test_the_rating_cycle_may_turn_the_flange():
+    motion = rating_cycle(load("abb_irb360_6_1600"), turn=np.pi / 2, rate=100)
+    assert span(motion, 3) == (0, np.pi / 2)
+
+
+@pytest.mark.parametrize("length", [0.0, -0.3, float("nan")])
+def test_a_length_that_is_none_is_refused(length):
+    with pytest.raises(InputError, match="length"):
+        pick_and_place(D3S, length=length)
+
+
+def test_a_3prs_is_refused_with_a_sentence():
+    for make in (pick_and_place, rating_cycle):
+        with pytest.raises(InputError) as caught:
+            make(load("compliant_3prs"))
+        assert str(caught.value) == (
+            "compliant_3prs does not move in x, y and z; choose another motion."
+        )
+
+
+def test_a_motion_out_of_reach_is_refused_with_time_and_reason():
+    mechanism = build(D3S)
+    motion = line([0, 0, -0.9], [0, 0.8, -0.9], duration=2.0, rate=50)
+    with pytest.raises(OutOfReach) as caught:
+        check_motion(mechanism, D3S.limits, motion)
+    found = re.fullmatch(
+        r"The motion leaves the reach of the robot between t = (\S+) and 2 s; worst at 2 s: "
+        r"rod 1 would tilt by (\S+) deg out of its limb plane\.",
+        str(caught.value),
+    )
+    assert found is not None
+    # The rod of 0.96 m tilts by 40 deg where y = 0.96 sin 40 deg.
+    y = np.interp(float(found[1]), motion.t, motion.x[:, 1])
+    assert y == pytest.approx(0.96 * np.sin(np.radians(40)), abs=0.03)
+    assert float(found[2]) == pytest.approx(np.degrees(np.arcsin(0.8 / 0.96)), abs=0.01)
+
+
+def test_a_motion_in_other_coordinates_is_refused():
+    with pytest.raises(InputError) as caught:
+        check_motion(build(load("compliant_3prs")), Limits(), pick_and_place(D3S, rate=20))
+    assert str(caught.value) == "The motion is in x, y, z; this robot moves in z, psi, theta."
+
+
+def test_joints_along_a_motion_are_the_inverse_and_its_derivatives():
+    mechanism = build(D3S)
+    motion = line([0.1, -0.2, -0.95], [0, 0.2, -0.85], duration=1, rate=400)
+    q, qd, qdd, qddd = (np.asarray(part) for part in joint_motion_along(mechanism, motion))
+    assert q.shape == qddd.shape == (401, 3)
+    i = 137
+    assert q[i] == pytest.approx(np.asarray(mechanism.inverse(motion.x[i]).checked()), abs=1e-12)
+    step = float(motion.t[1])
+    for order, slope in ((q, qd), (qd, qdd), (qdd, qddd)):
+        difference = (order[2:] - order[:-2]) / (2 * step)
+        assert difference == pytest.approx(slope[1:-1], abs=2e-3 * np.abs(slope).max())
+
+
+def test_another_motion_or_geometry_is_not_another_compilation():
+    events: list[str] = []
+
+    def note(event: str, duration_secs: float, **_: str | int) -> None:
+        events.append(event)
+
+    jax.monitoring.register_event_duration_secs_listener(note)
+    for length, arm in ((0.3, 0.37), (0.4, 0.38)):
+        geometry = D3S.geometry.model_copy(update={"arm_length": (arm,) * 3})
+        robot = D3S.model_copy(update={"geometry": geometry})
+        motion, mechanism = pick_and_place(robot, length=length, rate=23), build(robot)
+        events.clear()
+        joint_motion_along(mechanism, motion)
+        compiled = [event for event in events if "backend_compile" in event]
+        assert bool(compiled) == (length == 0.3)
