@@ -6,7 +6,7 @@ run in turn, round after round, and each is compared with the reference of its o
 
     ratio = median over rounds of t / t_reference                                      (1)
 
-Trust ratios to about 10 %, nanoseconds to 30 %.
+Trust ratios to 10 %, or 30 % where results are new memory (a million poses); nanoseconds less.
 """
 
 import os

@@ -51,8 +51,11 @@ class InputError(TriskeleError, ValueError):
     """A number or an argument that makes no sense: NaN, wrong count, negative duration."""
 
 
-class OutOfReach(TriskeleError, ValueError):
-    """A pose, or a part of a motion, that the mechanism cannot take."""
+class OutOfReach(TriskeleError, RuntimeError):
+    """A pose, or a part of a motion, that the mechanism cannot take.
+
+    A RuntimeError, as what `PositionSolution.checked` raises under `jit`.
+    """
 
 
 class PrecisionError(TriskeleError, RuntimeError):

@@ -259,7 +259,11 @@ def batch(function: Callable[..., Result]) -> Callable[..., Result]:
 
 
 def _rows(array: ArrayLike) -> np.ndarray | Array:
-    """`array` as it is, if it is (N, k): columns are cut where it is free, under `jit`."""
+    """`array` as it is, if it is (N, k): columns are cut under `jit`, where that is cheap.
+
+    XLA then reads the caller's own memory. That is safe because `eqx.filter_jit` returns when
+    the result is there; `jax.jit` would return before, and see what is written meanwhile.
+    """
     if np.ndim(array) != 2:
         raise InputError(f"A batch needs (N, k) arrays, one row each, not {np.shape(array)}.")
     return array if isinstance(array, jax.Array) else np.asarray(array, float)

@@ -1,93 +1,146 @@
-"""Workspace: known volumes, symmetry, islands, and what happens at the border of sense."""
+"""Workspaces whose volume is known, islands, symmetry, and the sentences for bad requests."""
 
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from triskele.description.load import load
 from triskele.description.schema import Limits
 from triskele.errors import InputError, OutOfReach
-from triskele.kinematics import workspace as module
 from triskele.kinematics.build import build
-from triskele.kinematics.workspace import guaranteed_room, workspace
+from triskele.kinematics.delta import Delta
+from triskele.kinematics.reach import slack
+from triskele.kinematics.workspace import _connected, guaranteed_room, workspace
+
+IRB = build(load("abb_irb360_6_1600"))
+# With R = r, L = 3, d = 5 each limb is a 3-4-5 triangle: arms level, platform 4 m below.
+TRIANGLE = Delta.symmetric(base_radius=1.0, platform_radius=1.0, arm_length=3.0, rod_length=5.0)
+DEGREE = np.pi / 180
 
 
-@pytest.fixture(scope="module")
-def delta():
-    return build(load("flexible_delta"))
+def test_a_cylinder_has_its_volume_within_the_stated_uncertainty():
+    limits = Limits(workspace_radius=0.3, workspace_height=(-1.05, -0.8))
+    exact = np.pi * 0.3**2 * 0.25
+    for resolution in (24, 49):
+        found = workspace(IRB, limits, resolution=resolution, guaranteed=True)
+        assert abs(found.volume - exact) < found.uncertainty < 0.03 * exact
+    assert found.uncertainty < 0.015 * exact
+    assert (found.names, found.unit) == (("x", "y", "z"), "m^3")
+    step = max(axis[1] - axis[0] for axis in found.axes)
+    expected = np.array([[-0.3, 0.3], [-0.3, 0.3], [-1.05, -0.8]])
+    assert (np.abs(found.bounds - expected) < step).all()
 
 
-LIMITS = Limits(joint_angle=(-0.5, 1.4), rod_tilt=0.5)
+def test_the_volume_converges_and_a_tighter_joint_range_makes_it_smaller():
+    limits = load("abb_irb360_6_1600").limits
+    volumes = [workspace(IRB, limits, resolution=n) for n in (17, 33, 65)]
+    coarse, middle, fine = (found.volume for found in volumes)
+    assert abs(fine - middle) < 0.6 * abs(middle - coarse)
+    assert all(abs(found.volume - fine) <= 1.5 * found.uncertainty for found in volumes)
+    tight = limits.model_copy(update={"joint_angle": (-10 * DEGREE, 60 * DEGREE)})
+    smaller = workspace(IRB, tight, resolution=33)
+    assert smaller.volume < 0.7 * middle
+    assert (smaller.bounds[:, 0] >= volumes[1].bounds[:, 0] - 0.1).all()
+    # Limbs 2 and 3 are mirror images: the workspace is as far to the left as to the right.
+    assert np.allclose(volumes[1].slack, volumes[1].slack[:, ::-1], atol=1e-9)
 
 
-def test_a_cylinder_has_the_volume_of_a_cylinder(delta):
-    limits = Limits(workspace_radius=0.1, workspace_height=(-0.7, -0.5))
-    space = workspace(delta, limits, resolution=65, guaranteed=True)
-    assert space.volume == pytest.approx(np.pi * 0.1**2 * 0.2, abs=space.uncertainty)
-    assert space.uncertainty < 0.02 * space.volume
-    step = space.axes[0][1] - space.axes[0][0]
-    assert np.abs(space.bounds - [[-0.1, 0.1], [-0.1, 0.1], [-0.7, -0.5]]).max() < step
+def test_a_height_on_the_axis_is_where_the_joint_range_ends():
+    """On the axis of the 3-4-5 Delta: z = -3 sin q - sqrt(25 - 9 cos(q)^2)."""
+    limits = Limits(joint_angle=(-30 * DEGREE, 30 * DEGREE), rod_tilt=10 * DEGREE)
+    found = workspace(TRIANGLE, limits, resolution=49)
+    ends = [-3 * np.sin(q) - np.sqrt(25 - 9 * np.cos(q) ** 2) for q in (np.pi / 6, -np.pi / 6)]
+    step = found.axes[2][1] - found.axes[2][0]
+    assert np.allclose(found.bounds[2], ends, atol=step)
+    inside = found.inside[24, 24]  # on the axis
+    assert np.allclose([found.axes[2][inside].min(), found.axes[2][inside].max()], ends, atol=step)
 
 
-def test_finer_grids_agree_within_the_stated_uncertainty(delta):
-    coarse = workspace(delta, LIMITS, resolution=33)
-    fine = workspace(delta, LIMITS, resolution=97)
-    assert abs(coarse.volume - fine.volume) < 2 * coarse.uncertainty
-    assert fine.uncertainty < coarse.uncertainty
-
-
-def test_three_equal_limbs_make_a_workspace_with_three_mirrors(delta):
-    space = workspace(delta, LIMITS, resolution=65)
-    assert space.names == ("x", "y", "z")
-    assert np.abs(space.bounds[1].sum()) < 1e-9  # limb 1 stands on x: y and -y are alike
-    y = space.axes[1]
-    assert np.abs(y + y[::-1]).max() < 1e-12
-    differ = (space.slack > 0) != (space.slack[:, ::-1] > 0)
-    assert differ.mean() < 1e-3
-
-
-def test_a_tighter_limit_makes_a_smaller_workspace(delta):
-    wide = workspace(delta, LIMITS, resolution=33)
-    narrow = workspace(delta, Limits(joint_angle=(-0.3, 1.0), rod_tilt=0.3), resolution=33)
-    assert narrow.volume < 0.8 * wide.volume
-
-
-def test_the_small_workspace_of_the_stage_is_found():
+def test_the_tiny_workspace_of_a_3prs_is_found():
+    """4 mm high and 1 deg of tilt in any direction (Ruiz et al. 2022, section 1)."""
     robot = load("compliant_3prs")
-    space = workspace(build(robot), robot.limits, resolution=33, guaranteed=True)
-    assert space.unit == "m rad^2"
-    # The design range: a disc of 1 degree in tilt, over 4 mm of height.
-    assert space.volume == pytest.approx(np.pi * np.radians(1) ** 2 * 4e-3, rel=0.02)
+    found = workspace(build(robot), robot.limits, resolution=33, guaranteed=True)
+    exact = 0.004 * np.pi * DEGREE**2
+    # Tilts add as cos(psi) cos(theta), a circle to 1e-4; the rest is the grid's.
+    assert abs(found.volume - exact) < 2 * found.uncertainty < 0.02 * exact
+    assert found.unit == "m rad^2"
+    assert found.names == ("z", "psi", "theta")
 
 
-def test_islands_across_a_gap_are_dropped():
-    values = np.full((9, 9, 9), -1.0)
-    values[1:4, 1:4, 1:4], values[6:8, 6:8, 6:8] = 0.5, 0.7
-    kept = module._connected(values, (2, 2, 2))
-    assert (kept > 0).sum() == 27
-    assert kept[7, 7, 7] < 0
+def test_a_cylinder_that_does_not_contain_home_is_found_all_the_same():
+    robot = load("flexible_delta")
+    mechanism = build(robot)
+    assert float(mechanism.home()[2]) > -0.3  # while the cylinder is at -0.7 to -0.5 m
+    found = workspace(mechanism, robot.limits, resolution=33, guaranteed=True)
+    exact = np.pi * 0.1**2 * 0.2
+    assert abs(found.volume - exact) < found.uncertainty < 0.02 * exact
 
 
-def test_the_cylinder_of_a_robot_file_is_judged(delta):
-    inside = Limits(workspace_radius=0.1, workspace_height=(-0.7, -0.5))
-    outside = Limits(workspace_radius=0.9, workspace_height=(-0.7, -0.5))
-    assert guaranteed_room(delta, inside) > 0  # pyright: ignore[reportOptionalOperand]
-    assert guaranteed_room(delta, outside) < 0  # pyright: ignore[reportOptionalOperand]
-    assert guaranteed_room(delta, Limits()) is None
+def test_what_is_reachable_only_across_a_singularity_is_dropped():
+    """Poses of a 3PRS with two sinking bars: allowed one by one, but not connected to home."""
+    mechanism, limits = build(load("compliant_3prs")), Limits()
+    found = workspace(mechanism, limits, resolution=41)
+    corner = jnp.array([0.004, 0.6, 1.1])
+    place = tuple(int(np.abs(axis - x).argmin()) for axis, x in zip(found.axes, corner, strict=True))
+    there = tuple(float(axis[k]) for axis, k in zip(found.axes, place, strict=True))
+    assert slack(mechanism, limits, there) > 0
+    assert not found.inside[place]
+    assert np.isclose(found.slack[place], -slack(mechanism, limits, there))
 
 
-def test_progress_runs_from_nothing_to_all(delta):
-    seen: list[float] = []
-    workspace(delta, LIMITS, resolution=9, progress=seen.append)
-    assert seen == sorted(seen)
-    assert seen[-1] == 1.0
+def test_islands_are_made_unreachable_and_the_mainland_is_left_alone():
+    values = np.full((5, 5, 5), -1.0)
+    values[0, 0, :2] = 2.0
+    values[4, 4, 4] = 3.0
+    found = _connected(values, (0, 0, 0))
+    assert np.array_equal(found[0, 0, :2], [2, 2])
+    assert found[4, 4, 4] == -3
+    assert np.array_equal(_connected(values, (2, 2, 2)), values)  # no mainland
 
 
-@pytest.mark.parametrize("resolution", [0, 7, 513])
-def test_a_senseless_resolution_is_refused(delta, resolution):
-    with pytest.raises(InputError, match="between 8 and 512"):
-        workspace(delta, LIMITS, resolution=resolution)
+def test_progress_is_reported_and_ends_at_one():
+    parts = []
+    workspace(
+        TRIANGLE,
+        Limits(workspace_radius=0.5, workspace_height=(-4.5, -3.5)),
+        resolution=8,
+        guaranteed=True,
+        progress=parts.append,
+    )
+    assert parts == sorted(parts)
+    assert parts[-1] == 1
+    assert 0 <= parts[0] < 0.2
 
 
-def test_a_home_outside_the_limits_is_named(delta):
-    with pytest.raises(OutOfReach, match="home position is out of reach: q"):
-        workspace(delta, Limits(joint_angle=(0.5, 0.6)), resolution=9)
+def test_home_that_is_not_allowed_is_an_error_with_the_reason():
+    limits = Limits(joint_angle=(20 * DEGREE, 60 * DEGREE))
+    with pytest.raises(OutOfReach, match=r"The home position is out of reach: q1 would be -?0 deg"):
+        workspace(TRIANGLE, limits, resolution=8)
+
+
+def test_home_that_is_not_allowed_is_replaced_by_the_middle_of_the_declared_height():
+    range_ = (20 * DEGREE, 60 * DEGREE)
+    limits = Limits(joint_angle=range_, workspace_height=(-6.5, -6.0), rod_tilt=5 * DEGREE)
+    assert workspace(TRIANGLE, limits, resolution=17).volume > 0
+    limits = Limits(joint_angle=range_, workspace_height=(-3.0, -2.8))
+    with pytest.raises(OutOfReach, match="The middle of the workspace is out of reach: q1 would"):
+        workspace(TRIANGLE, limits, resolution=8)
+
+
+@pytest.mark.parametrize("resolution", [7, 513])
+def test_a_resolution_that_makes_no_sense_is_refused(resolution):
+    with pytest.raises(InputError, match=f"resolution of {resolution} is not between 8 and 512"):
+        workspace(TRIANGLE, Limits(), resolution=resolution)
+
+
+def test_room_of_the_declared_cylinder():
+    limits = load("abb_irb360_6_1600").limits
+    # At a radius of 0.8 m a rod of 1.106 m tilts by 46.3 deg; 47 deg are allowed.
+    room = guaranteed_room(IRB, limits)
+    assert room is not None
+    assert np.isclose(room, 47 * DEGREE - np.arcsin(0.8 / 1.106), atol=1e-12)
+    wider = guaranteed_room(IRB, limits.model_copy(update={"workspace_radius": 0.85}))
+    assert wider is not None
+    assert wider < 0
+    assert guaranteed_room(IRB, Limits()) is None
+    assert guaranteed_room(IRB, Limits(workspace_radius=0.5)) is None

@@ -85,7 +85,11 @@ def _joints(mechanism: AbstractMechanism, x: Scalars, *rates: Scalars) -> tuple[
 
 
 def check_motion(mechanism: AbstractMechanism, limits: Limits, motion: Motion) -> None:
-    """Raise OutOfReach, with time and reason, unless `limits` hold all along `motion`."""
+    """Raise OutOfReach, with time and reason, unless each pose of `motion` is allowed.
+
+    Judged are the poses: joint ranges, tilts, lengths and singularities. Speeds, accelerations
+    and loads are not.
+    """
     names = tuple(c.name for c in mechanism.platform_coordinates)
     if motion.coordinates != names:
         raise InputError(

@@ -20,11 +20,17 @@ from typing import Literal, NamedTuple
 
 import equinox as eqx
 import jax.numpy as jnp
+from jax.core import Tracer
 from jaxtyping import Array, Float
 
+from triskele.errors import OutOfReach
 from triskele.numerics import Components, Scalar, Scalars, stacked
 from triskele.spatial.vectors import Frame, Triple
 
+_OUT_OF_REACH = (
+    "Out of reach: some loop cannot close, see `margins`. Move the target into the workspace, "
+    "or read `value`, which is held at its border."
+)
 JointKind = Literal["revolute", "universal", "spherical", "prismatic"]
 
 
@@ -84,13 +90,13 @@ class PositionSolution(eqx.Module):
 
     def checked(self) -> Float[Array, "..."]:
         """`value`, or an error if some pose has no solution; works under `jit`."""
-        unsolved = ~(self.margin >= 0)  # not `margin < 0`, which lets NaN through
-        return eqx.error_if(
-            self.value,
-            jnp.any(unsolved),
-            "Out of reach: some loop cannot close, see `margins`. Move the target into the "
-            "workspace, or read `value`, which is held at its border.",
-        )
+        value = self.value
+        unsolved = ~jnp.all(self.margin >= 0)  # not `margin < 0`, which lets NaN through
+        if isinstance(unsolved, Tracer):
+            return eqx.error_if(value, unsolved, _OUT_OF_REACH)
+        if unsolved:
+            raise OutOfReach(_OUT_OF_REACH)
+        return value
 
 
 class AbstractMechanism(eqx.Module):

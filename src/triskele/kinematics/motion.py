@@ -252,7 +252,7 @@ def inverted_u(
 
     z moves by its `displacement` [m] from t0 to t2 and returns from t2 to tf; x, y and psi
     move from t1 to t3, with `times` [s] = (t0, t1, t2, t3, tf). There is no path: its
-    corners depend on the times. C.-H. Kuo et al. 2016, section 5.4.
+    corners depend on the times. Kuo 2016, section 5.4.
     """
     p, d = numbers("start", start, None), numbers("displacement", displacement, np.size(start))
     T = numbers("times", times, 5)
