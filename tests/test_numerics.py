@@ -321,7 +321,7 @@ def test_double_precision_is_required():
     require_double_precision()
     jax.config.update("jax_enable_x64", False)
     try:
-        with pytest.raises(PrecisionError, match="32 bit .* Unset the variable, or set it to 1"):
+        with pytest.raises(PrecisionError, match=r"32 bit .* Unset the variable, or set it to 1"):
             require_double_precision()
     finally:
         jax.config.update("jax_enable_x64", True)

@@ -278,6 +278,13 @@ def test_ik_of_the_irb_360_at_a_known_pose(cli):
     assert rows["telescope"].split()[2:] == ["1097.892982", "mm"]
 
 
+def test_all_working_modes_are_printed_one_to_a_line(cli):
+    lines = succeeds(cli("ik", "d3s_800", "0", "0", "-0.9", "--all-modes")).out.splitlines()
+    modes = [line for line in lines if line.startswith("working mode (")]
+    assert len(modes) == 8
+    assert modes[0] == "working mode (1, 1, 1): q1 0.143012, q2 0.143012, q3 0.143012"
+
+
 def test_numbers_may_carry_units_and_signs(cli):
     plain = parsed(cli("ik", IRB, "0.2", "-0.3", "-1", "-0.5235987755982988", "--json"))
     units = parsed(cli("ik", IRB, "200mm", "-30 cm", "-1e3 mm", "-30deg", "--json"))

@@ -28,8 +28,8 @@ DEGREE = np.pi / 180
     [
         # 9 m below: k = 65/6 is more than the 9 m to the motor.
         (TRIANGLE, Limits(), (0.0, 0.0, -9.0), "leg 1 cannot reach (margin -0.2037)"),
-        # The opposite leg is stretched beyond its length, the others are not.
-        (TRIANGLE, Limits(), (-7.0, 0.0, -5.0), "leg 1 cannot reach (margin -0.2803)"),
+        # 6.56 m across the plane of limb 3, where the rod is 5 m long.
+        (TRIANGLE, Limits(), (-7.0, 1.0, -5.0), "leg 3 cannot reach (margin -0.74)"),
         (
             TRIANGLE,  # 5 m below: q = 90 deg - arccos(1.5 / 5)
             Limits(joint_angle=(-10 * DEGREE, 10 * DEGREE)),

@@ -1,6 +1,5 @@
 """Workspaces whose volume is known, islands, symmetry, and the sentences for bad requests."""
 
-import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -9,7 +8,6 @@ from triskele.description.schema import Limits
 from triskele.errors import InputError, OutOfReach
 from triskele.kinematics.build import build
 from triskele.kinematics.delta import Delta
-from triskele.kinematics.reach import slack
 from triskele.kinematics.workspace import _connected, guaranteed_room, workspace
 
 IRB = build(load("abb_irb360_6_1600"))
@@ -76,18 +74,6 @@ def test_a_cylinder_that_does_not_contain_home_is_found_all_the_same():
     assert abs(found.volume - exact) < found.uncertainty < 0.02 * exact
 
 
-def test_what_is_reachable_only_across_a_singularity_is_dropped():
-    """Poses of a 3PRS with two sinking bars: allowed one by one, but not connected to home."""
-    mechanism, limits = build(load("compliant_3prs")), Limits()
-    found = workspace(mechanism, limits, resolution=41)
-    corner = jnp.array([0.004, 0.6, 1.1])
-    place = tuple(int(np.abs(axis - x).argmin()) for axis, x in zip(found.axes, corner, strict=True))
-    there = tuple(float(axis[k]) for axis, k in zip(found.axes, place, strict=True))
-    assert slack(mechanism, limits, there) > 0
-    assert not found.inside[place]
-    assert np.isclose(found.slack[place], -slack(mechanism, limits, there))
-
-
 def test_islands_are_made_unreachable_and_the_mainland_is_left_alone():
     values = np.full((5, 5, 5), -1.0)
     values[0, 0, :2] = 2.0
@@ -114,7 +100,8 @@ def test_progress_is_reported_and_ends_at_one():
 
 def test_home_that_is_not_allowed_is_an_error_with_the_reason():
     limits = Limits(joint_angle=(20 * DEGREE, 60 * DEGREE))
-    with pytest.raises(OutOfReach, match=r"The home position is out of reach: q1 would be -?0 deg"):
+    said = r"^The home position is out of reach: q\d would be 0 deg, allowed is 20 to 60 deg\.$"
+    with pytest.raises(OutOfReach, match=said):
         workspace(TRIANGLE, limits, resolution=8)
 
 
@@ -123,7 +110,8 @@ def test_home_that_is_not_allowed_is_replaced_by_the_middle_of_the_declared_heig
     limits = Limits(joint_angle=range_, workspace_height=(-6.5, -6.0), rod_tilt=5 * DEGREE)
     assert workspace(TRIANGLE, limits, resolution=17).volume > 0
     limits = Limits(joint_angle=range_, workspace_height=(-3.0, -2.8))
-    with pytest.raises(OutOfReach, match="The middle of the workspace is out of reach: q1 would"):
+    said = r"^The middle of the workspace is out of reach: q\d would be -\d"
+    with pytest.raises(OutOfReach, match=said):
         workspace(TRIANGLE, limits, resolution=8)
 
 

@@ -73,7 +73,7 @@ def worst_slack(mechanism: AbstractMechanism, limits: Limits, x: Float[Array, " 
     room, worst = min(rooms, key=lambda pair: pair[0] if np.isfinite(pair[0]) else -np.inf)
     if room >= 0:
         return None
-    value = float(np.asarray(worst.value))
+    value = round(float(np.asarray(worst.value)), 12) + 0.0  # no 1e-17, no -0
     shown = f"{np.degrees(value):.4g} deg" if worst.unit == "rad" else f"{value:.4g}"
     shown += " m" if worst.unit == "m" else ""
     return worst.reason.format(value=shown)
