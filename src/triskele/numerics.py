@@ -67,6 +67,11 @@ def safe_sqrt(x: Scalar) -> Scalar:
     return jnp.where(inside, jnp.sqrt(jnp.where(inside, x, 1.0)), 0.0)
 
 
+def safe_norm(square: Scalar) -> Scalar:
+    """sqrt of a sum of squares, kept just above zero so that it can be divided by."""
+    return safe_sqrt(square + 1e-100)
+
+
 def safe_divide(a: Scalar, b: Scalar) -> Scalar:
     """a / b with b kept at least 1e-12 from zero, on its own side: large, never infinite."""
     far = jnp.abs(b) > _TINY

@@ -49,7 +49,7 @@ from triskele.kinematics.mechanism import (
     PositionSolution,
     Scales,
 )
-from triskele.numerics import Components, Scalar, Scalars, atan2, safe_sqrt, sincos
+from triskele.numerics import Components, Scalar, Scalars, atan2, safe_norm, safe_sqrt, sincos
 from triskele.spatial.vectors import (
     WORLD,
     Frame,
@@ -192,7 +192,7 @@ class Delta(AbstractMechanism):
             k = (square + s_v * s_v + (limb.L * limb.L - limb.d * limb.d)) / (2 * limb.L)
             h = mode * safe_sqrt(square - k * k)
             angles.append(atan2(-h * s_u - k * s_k, k * s_u - h * s_k))
-            margins.append(1 - jnp.abs(k) / safe_sqrt(square + 1e-100))
+            margins.append(1 - jnp.abs(k) / safe_norm(square))
         if self.telescope is not None:
             angles.append(x[3])
         return PositionSolution(tuple(angles), tuple(margins))
@@ -217,13 +217,13 @@ class Delta(AbstractMechanism):
         d1, d2, d3 = (limb.d for limb in limbs)
         u, v = subtract(p2, p1), subtract(p3, p1)
         n = cross(u, v)
-        n_n = dot(n, n) + 1e-100
+        size = safe_norm(dot(n, n))
         m_u = (dot(u, u) + d1 * d1 - d2 * d2) / 2
         m_v = (dot(v, v) + d1 * d1 - d3 * d3) / 2
-        m = scale(1 / n_n, combine((m_u, cross(v, n)), (m_v, cross(n, u))))
+        m = scale(1 / (size * size), combine((m_u, cross(v, n)), (m_v, cross(n, u))))
         height_sq = d1 * d1 - dot(m, m)
         side = self.assembly_mode * self.orientation()
-        drop = side * safe_sqrt(height_sq) / safe_sqrt(n_n)
+        drop = side * safe_sqrt(height_sq) / size
         x = combine((1.0, p1), (1.0, m), (drop, n))
         turn = () if self.telescope is None else (q[3],)
         return PositionSolution((*x, *turn), (height_sq / (d1 * d1),))
@@ -407,7 +407,7 @@ class Delta(AbstractMechanism):
     def _rod(self, limb: _Limb, elbow: Triple, s: Scalar, c: Scalar, x: Components) -> _Rod:
         e = scale(1 / limb.d, self._rod_vector(limb, s, c, x))
         e_u, e_k = dot(e, limb.u), e[2]
-        g = 1 / safe_sqrt(e_u * e_u + e_k * e_k + 1e-100)
+        g = 1 / safe_norm(e_u * e_u + e_k * e_k)
         return _Rod(elbow, e, combine((e_u * g, _K), (-e_k * g, limb.u)))
 
     def _rod_places(self) -> tuple[tuple[str, int, Scalar], ...]:
@@ -430,7 +430,7 @@ class Delta(AbstractMechanism):
         assert self.telescope is not None, "only a Delta with axis 4 has a bar"
         z_U, z_L = self.telescope
         span = (-x[0], -x[1], z_U - z_L - x[2])
-        length = safe_sqrt(dot(span, span) + 1e-100)
+        length = safe_norm(dot(span, span))
         return scale(1 / length, span), length
 
     def _flange_and_bar(self, x: Components) -> list[Frame]:
@@ -443,7 +443,7 @@ class Delta(AbstractMechanism):
         s, c = sincos(x[3])
         (t_x, t_y, t_z), _ = self._bar(x)
         sin_c, w_y, w_z = rotation_z(-s, c, (t_x, t_y, t_z))
-        cos_c = safe_sqrt(w_y * w_y + w_z * w_z + 1e-100)
+        cos_c = safe_norm(w_y * w_y + w_z * w_z)
         sin_b, cos_b = -w_y / cos_c, w_z / cos_c
         axis_x = rotation_z(s, c, (cos_c, sin_b * sin_c, -cos_b * sin_c))
         axis_y = rotation_z(s, c, (0.0, cos_b, sin_b))

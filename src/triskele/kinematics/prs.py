@@ -60,6 +60,7 @@ from triskele.numerics import (
     Scalars,
     atan2,
     newton,
+    safe_norm,
     safe_sqrt,
     sincos,
     solve,
@@ -255,7 +256,7 @@ class Prs(AbstractMechanism):
         k = self._plane_constants()
         C = k.C[0] * c_theta + k.C[1] * s_theta * s_psi + k.C[2] * c_psi
         S = k.S[0] * c_theta + k.S[1] * s_theta * s_psi + k.S[2] * c_psi
-        g = 1 / safe_sqrt(C * C + S * S + 1e-100)
+        g = 1 / safe_norm(C * C + S * S)
         s_phi, c_phi = -C * g, S * g
 
         def turned(a: Triple) -> Triple:
