@@ -23,6 +23,7 @@ from triskele.numerics import (
     newton,
     require_double_precision,
     safe_divide,
+    safe_norm,
     safe_sqrt,
     sincos,
     solve,
@@ -65,6 +66,12 @@ def test_a_root_is_zero_with_zero_gradient_at_its_edge_and_beyond_in_both_modes(
     for order, derivative in derivatives(safe_sqrt):
         expected = [0, 0, 0, 0, {1: 1 / 4, 2: -1 / 32}[order]]
         assert np.allclose(derivative(x), expected, rtol=1e-14)
+
+
+def test_a_norm_can_be_divided_by_also_at_zero_with_finite_gradients():
+    assert np.allclose(safe_norm(jnp.array([0.0, 4.0])), [1e-50, 2], rtol=1e-15)
+    for _, derivative in derivatives(lambda x: 1 / safe_norm(x * x)):
+        assert np.isfinite(derivative(jnp.zeros(1))).all()
 
 
 def test_a_quotient_is_large_never_infinite_and_keeps_the_sign_of_its_divisor():
@@ -242,6 +249,12 @@ def test_newton_is_differentiated_with_respect_to_what_its_step_and_start_hold()
 def test_newton_finishes_a_batch_when_its_slowest_member_is_done():
     a = np.array([1e-6, 1.0, 8.0, 1e9])
     assert np.allclose(cube_root(jnp.asarray(a)), np.cbrt(a), rtol=1e-13)
+
+
+def test_a_member_that_is_not_a_number_does_not_stop_newton_for_the_others():
+    found = cube_root(jnp.array([jnp.nan, 8.0, 1e9]))
+    assert np.isnan(found[0])
+    assert np.allclose(found[1:], [2, 1000], rtol=1e-13)
 
 
 def test_newton_stops_after_the_most_steps_if_there_is_no_root():

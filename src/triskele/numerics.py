@@ -216,8 +216,8 @@ def newton(
 
     def unfinished(state: tuple[Scalars, Scalars, Array]) -> Array:
         _, change, count = state
-        moved = [jnp.abs(d / u).max() for d, u in zip(change, size, strict=True)]
-        return (jnp.stack(moved).max() > 1e-13) & (count < most)
+        moved = [(jnp.abs(d / u) > 1e-13).any() for d, u in zip(change, size, strict=True)]
+        return jnp.stack(moved).any() & (count < most)  # NaN has stopped, and stops no other
 
     def advance(state: tuple[Scalars, Scalars, Array]) -> tuple[Scalars, Scalars, Array]:
         x, _, count = state

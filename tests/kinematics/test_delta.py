@@ -51,27 +51,22 @@ def elbows_inwards(robot):
     return dataclasses.replace(robot, working_mode=(-1, 1, -1))
 
 
-# Laws. Robots of one structure share a compilation, which is what these tests cost.
+# Laws, in Python: each formula is evaluated once, and compiling them would take longer.
 
 
 @pytest.mark.parametrize(
     "name, variants",
     [
-        ("flexible_delta", (uneven, clockwise)),  # one rod per limb
+        ("flexible_delta", (uneven, clockwise, elbows_inwards)),  # one rod per limb
         ("omron_mini_delta", (uneven,)),  # pairs
         ("d3s_800", (uneven,)),  # pairs with connecting rods
         ("abb_irb360_6_1600", (uneven, clockwise)),  # pairs and a telescope
     ],
 )
 def test_obeys_the_laws_of_a_mechanism_even_with_uneven_limbs(name, variants):
-    nominal = build(load(name))
-    for robot in (nominal, *(variant(nominal) for variant in variants)):
-        check_mechanism(robot, random_poses(robot, box(robot), 200, margin=0.1))
-
-
-def test_obeys_the_laws_with_some_elbows_inwards():
-    robot = elbows_inwards(build(load("omron_mini_delta_platens")))
-    check_mechanism(robot, random_poses(robot, box(robot), 200, margin=0.1))
+    for robot in (variant(build(load(name))) for variant in variants):
+        with jax.disable_jit():
+            check_mechanism(robot, random_poses(robot, box(robot), 200, margin=0.1))
 
 
 # By hand
