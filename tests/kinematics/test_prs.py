@@ -7,7 +7,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
+from triskele.errors import OutOfReach
 from triskele.kinematics.prs import Prs
 from triskele.kinematics.singularity import singularity_margins
 from triskele.kinematics.velocity import closure_jacobians, platform_motion, time_derivative
@@ -105,6 +107,23 @@ def test_a_lift_bends_the_flexures_by_what_the_bars_turn():
     assert np.allclose(ROBOT.passive(ROBOT.inverse(x).components, x), expected, atol=1e-14)
 
 
+def test_flexure_angles_turn_the_bar_into_the_platform():
+    """[m n l]_bar' R [m n l]_rest = Rx(beta_m) Ry(beta_n) Rz(beta_l), uneven legs, 34 degrees."""
+    robot = dataclasses.replace(uneven(ROBOT), rest_angle=jnp.asarray(0.6, float))
+    x = jnp.array([0.07, 0.2, -0.3])
+    q = robot.inverse(x).checked()
+    *_, bar_1, bar_2, bar_3, platform = map(np.asarray, robot.body_poses(q, x))
+    angles = np.reshape(robot.passive(q, x)[3:], (3, 3))
+    for bar, azimuth, beta in zip((bar_1, bar_2, bar_3), robot.azimuth, angles, strict=True):
+        e = np.array([np.cos(azimuth), np.sin(azimuth), 0])
+        up = np.array([0, 0, 1])
+        along = -np.cos(0.6) * e + np.sin(0.6) * up
+        across = np.cross(e, up)
+        rest = np.stack([across, np.cross(along, across), along], axis=1)
+        turned = bar[[1, 2, 0]] @ platform[:3].T @ rest
+        assert np.allclose(Rotation.from_euler("XYZ", beta).as_matrix(), turned, atol=1e-14)
+
+
 def test_motion_of_the_sliders_at_home():
     # All inwards by what the platform rises, for bars at 45 degrees; a tilt lifts B_i.
     h = b * np.sqrt(3) / 2
@@ -187,7 +206,7 @@ def test_beyond_its_reach_a_bar_is_held_upright_with_finite_gradients(height, ma
     assert np.allclose(solution.value, a - b, atol=1e-9)
     assert np.isfinite(jax.jacrev(lambda x: ROBOT.inverse(x).value)(x)).all()
     if margin < 0:
-        with pytest.raises(RuntimeError, match="Out of reach"):
+        with pytest.raises(OutOfReach, match="Out of reach"):
             solution.checked()
 
 
@@ -196,7 +215,7 @@ def test_sliders_too_far_apart_have_no_forward_solution():
     solution = ROBOT.forward(jnp.full(3, -0.05))
     assert solution.margin == -1
     assert np.isfinite(solution.value).all()
-    with pytest.raises(RuntimeError, match="Out of reach"):
+    with pytest.raises(OutOfReach, match="Out of reach"):
         solution.checked()
 
 
@@ -206,7 +225,7 @@ def test_a_slider_that_is_not_a_number_is_not_let_through_and_spoils_no_neighbou
     solution = ROBOT.forward(tuple(jnp.asarray(q.T)))
     assert not solution.margin[0] >= 0
     assert np.allclose(solution.value[1], TILTED, atol=1e-13)
-    with pytest.raises(RuntimeError, match="Out of reach"):
+    with pytest.raises(OutOfReach, match="Out of reach"):
         solution.checked()
 
 
