@@ -236,6 +236,11 @@ def newton(
 # Batches
 
 
+def as_scalars(values: Components) -> Scalars:
+    """The components of a vector, each a floating-point array."""
+    return tuple(jnp.asarray(value, float) for value in values)
+
+
 def stacked(components: Sequence[Scalar]) -> Float[Array, "..."]:
     """Components as one array with the component last: (k,), or (N, k) for a batch."""
     return jnp.stack(jnp.broadcast_arrays(*map(jnp.asarray, components)), axis=-1)

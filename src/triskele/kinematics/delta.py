@@ -346,7 +346,9 @@ class Delta(AbstractMechanism):
             z_U, z_L = self.telescope
             top = (0.0, 0.0, z_U)
             motors.append(
-                Joint("motor_4", "spherical", "base", "telescope_upper", top, zero, z, driven=True)
+                Joint(
+                    "motor_4", "spherical", "base", "telescope_upper", top, zero, z, y, driven=True
+                )
             )
             rest += [
                 Joint("slide", "prismatic", "telescope_upper", "telescope_lower", zero, zero, z),

@@ -45,8 +45,8 @@ class Joint(NamedTuple):
     """A joint between two bodies; points and axes in the frame of the body named.
 
     `axis` is the axis of a revolute or prismatic joint, in the parent; a universal joint
-    has a second one, `child_axis`, in the child; a driven spherical joint (motor and cardan
-    in one) is driven about its `axis`. The base O is called "base".
+    has a second one, `child_axis`, in the child; a driven spherical joint is a motor about
+    `axis` and a cardan in one, whose cross ends in `child_axis`. The base O is called "base".
     """
 
     name: str

@@ -18,7 +18,16 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from triskele.kinematics.mechanism import AbstractMechanism
-from triskele.numerics import Components, Matrix, Scalar, Scalars, safe_divide, solve, stacked
+from triskele.numerics import (
+    Components,
+    Matrix,
+    Scalar,
+    Scalars,
+    as_scalars,
+    safe_divide,
+    solve,
+    stacked,
+)
 from triskele.numerics import transpose as transposed
 
 
@@ -41,7 +50,7 @@ def closure_jacobians(
     mechanism: AbstractMechanism, q: Components, x: Components
 ) -> ClosureJacobians:
     """A and B of (1) at a closed configuration (q, x)."""
-    q, x = _as_scalars(q), _as_scalars(x)
+    q, x = as_scalars(q), as_scalars(x)
     ones = tuple(jnp.ones_like(value) for value in q)
     _, B = jax.jvp(lambda q: mechanism.closure(q, x), (q,), (ones,))
     columns = []
@@ -75,7 +84,20 @@ def joint_motion(
     def solve_for_q(rest: Scalars) -> Scalars:
         return tuple(safe_divide(-g, b) for g, b in zip(rest, B, strict=True))
 
-    return _march(mechanism, q, x, platform, known="x", solve_for=solve_for_q)
+    return Rates(*_march(mechanism, q, x, platform, known="x", solve_for=solve_for_q))
+
+
+def joint_acceleration(
+    mechanism: AbstractMechanism, q: Components, x: Components, xd: Components, xdd: Components
+) -> tuple[Scalars, Scalars, ClosureJacobians]:
+    """Joint velocity and acceleration, and the A and B they came from: what dynamics needs."""
+    A, B = closure_jacobians(mechanism, q, x)
+
+    def solve_for_q(rest: Scalars) -> Scalars:
+        return tuple(safe_divide(-g, b) for g, b in zip(rest, B, strict=True))
+
+    qd, qdd = _march(mechanism, q, x, (xd, xdd), known="x", solve_for=solve_for_q, orders=2)
+    return qd, qdd, ClosureJacobians(A, B)
 
 
 def platform_motion(
@@ -90,7 +112,7 @@ def platform_motion(
     def solve_for_x(rest: Scalars) -> Scalars:
         return solve(A, tuple(-g for g in rest))
 
-    return _march(mechanism, q, x, joints, known="q", solve_for=solve_for_x)
+    return Rates(*_march(mechanism, q, x, joints, known="q", solve_for=solve_for_x))
 
 
 def _march(
@@ -100,19 +122,20 @@ def _march(
     given: tuple[Components, ...],
     known: str,
     solve_for: Callable[[Scalars], Scalars],
-) -> Rates:
-    """Solve (1) for k = 1, 2, 3; the unknown k-th derivative enters g_k as zero."""
-    q, x = _as_scalars(q), _as_scalars(x)
+    orders: int = 3,
+) -> list[Scalars]:
+    """Solve (1) for k = 1 to `orders`; the unknown k-th derivative enters g_k as zero."""
+    q, x = as_scalars(q), as_scalars(x)
     zeros = tuple(jnp.zeros_like(value) for value in q)
-    known_rates = [_as_scalars(rate) for rate in given] + [zeros] * (3 - len(given))
+    known_rates = [as_scalars(rate) for rate in given] + [zeros] * (orders - len(given))
     found: list[Scalars] = []
-    for order in (1, 2, 3):
+    for order in range(1, orders + 1):
         unknown_rates = [*found, zeros]
         rates = (unknown_rates, known_rates[:order])
         q_rates, x_rates = rates if known == "x" else reversed(rates)
         rest = _derivative_along(mechanism, [q, *q_rates], [x, *x_rates], order)
         found.append(solve_for(rest))
-    return Rates(*found)
+    return found
 
 
 def _derivative_along(
@@ -144,7 +167,3 @@ def _taylor(derivatives: tuple[Scalar, ...], t: Scalar) -> Scalar:
     for k in range(len(derivatives) - 1, 0, -1):
         value = derivatives[k - 1] + value * t / k
     return value
-
-
-def _as_scalars(values: Components) -> Scalars:
-    return tuple(jnp.asarray(value, float) for value in values)

@@ -20,19 +20,23 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from triskele.numerics import Components, Matrix, stacked
 
-def pseudo_inertia(ten: Float[Array, "10"]) -> Float[Array, "4 4"]:
-    """P of (1) from m [kg], m c [kg m] and xx, yy, zz, xy, yz, xz [kg m^2] at the origin."""
+
+def second_moments(ten: Components) -> Matrix:
+    """Rows of P of (1) from m [kg], m c [kg m] and xx, yy, zz, xy, yz, xz [kg m^2]."""
     m, mx, my, mz, xx, yy, zz, xy, yz, xz = ten
-    half = (xx + yy + zz) / 2
-    return jnp.stack(
-        [
-            jnp.stack([half - xx, -xy, -xz, mx]),
-            jnp.stack([-xy, half - yy, -yz, my]),
-            jnp.stack([-xz, -yz, half - zz, mz]),
-            jnp.stack([mx, my, mz, m]),
-        ]
+    return (
+        ((yy + zz - xx) / 2, -xy, -xz, mx),
+        (-xy, (xx + zz - yy) / 2, -yz, my),
+        (-xz, -yz, (xx + yy - zz) / 2, mz),
+        (mx, my, mz, m),
     )
+
+
+def pseudo_inertia(ten: Components) -> Float[Array, "4 4"]:
+    """P of (1) as an array."""
+    return jnp.stack([stacked(row) for row in second_moments(ten)])
 
 
 def infeasibility(ten: Sequence[float]) -> str | None:
@@ -44,7 +48,7 @@ def infeasibility(ten: Sequence[float]) -> str | None:
     if not m > 0:
         return f"its mass is {m:g} kg"
     c = first / m
-    P = np.asarray(pseudo_inertia(jnp.asarray(ten)))
+    P = np.asarray(pseudo_inertia(ten))
     central = P[:3, :3] - m * np.outer(c, c)  # second moments about the centre of mass
     least = np.linalg.eigvalsh(central)[0]
     if least >= -1e-9 * max(np.abs(moments).max(), m * (c @ c), 1e-12):

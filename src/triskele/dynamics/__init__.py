@@ -1,0 +1,1 @@
+"""Rigid dynamics in reduced coordinates: efforts, accelerations and loads in every joint."""

@@ -1,0 +1,72 @@
+"""Energy of a rigid robot, and what its joints turn into heat.
+
+    kinetic    1/2 sum_b tr(Td_b P_b Td_b') + 1/2 sum_k I_k qd_k^2
+    potential  -sum_b g . (m c)_b in O, and springs 1/2 k (eta - eta_0)^2
+    lost       sum of f(w) w over all joints with friction
+
+The drives do the power tau . qd = d/dt (kinetic + potential) + lost.
+"""
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from triskele.dynamics.forward import _power
+from triskele.dynamics.inverse import _still
+from triskele.dynamics.robot import RigidRobot
+from triskele.dynamics.wrenches import angular_velocity, inertial_wrenches, motion_state
+from triskele.numerics import Components, Scalar, as_scalars, safe_norm
+from triskele.spatial.vectors import WORLD, combine, dot, subtract
+
+
+class Energy(NamedTuple):
+    """Energies [J] and lost power [W] at one state."""
+
+    kinetic: Scalar
+    potential: Scalar
+    lost: Scalar
+
+    @property
+    def total(self) -> Scalar:
+        """Kinetic and potential."""
+        return self.kinetic + self.potential
+
+
+def energy(robot: RigidRobot, x: Components, xd: Components) -> Energy:
+    """Energies and lost power when the platform is at `x` and moves with `xd`."""
+    x, xd = as_scalars(x), as_scalars(xd)
+    mechanism = robot.mechanism
+    state = motion_state(mechanism, x, xd, tuple(jnp.zeros_like(value) for value in x))
+    W = inertial_wrenches(robot, state.Td, (0.0, 0.0, 0.0))
+    spinning = sum(i * qd * qd for i, qd in zip(robot.rotors, state.qd, strict=True))
+    kinetic = (_power(state.Td, W) + spinning) / 2
+    potential, g = jnp.zeros_like(kinetic), robot.gravity_components()
+    for ten, T in zip(robot.inertias(), state.T, strict=True):
+        m, *mc = ten
+        moment = combine((mc[0], T.x), (mc[1], T.y), (mc[2], T.z), (m, T.p))
+        potential = potential - dot(g, moment)
+    eta, etad = jax.jvp(mechanism.passive, (state.q, x), (state.qd, xd))
+    for spring, position in zip(robot.springs, eta, strict=True):
+        potential = potential if spring is None else potential + spring.energy(position)
+    lost = jnp.zeros_like(kinetic)
+    laws = (*robot.drive_friction, *robot.passive_friction)
+    for law, speed in zip(laws, (*state.qd, *etad), strict=True):
+        lost = lost if law is None else lost + law.effort(speed) * speed
+    return Energy(kinetic, potential, lost + _lost_in_balls(robot, state))
+
+
+def _lost_in_balls(robot: RigidRobot, state: object) -> Scalar:
+    law = robot.ball_friction
+    if law is None:
+        return 0.0
+    names = ("base", *robot.mechanism.bodies)
+    frames = zip((WORLD, *state.T), (_still(), *state.Td), strict=True)  # pyright: ignore[reportAttributeAccessIssue]
+    turning = [angular_velocity(pose, rate) for pose, rate in frames]
+    total: Scalar = 0.0
+    for joint in robot.mechanism.joints():
+        if joint.name.startswith(("elbow", "wrist")):
+            w = subtract(turning[names.index(joint.child)], turning[names.index(joint.parent)])
+            speed = safe_norm(dot(w, w))
+            total = total + law.effort(speed) * speed
+    return total

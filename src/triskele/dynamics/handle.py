@@ -1,0 +1,67 @@
+"""Compiled functions for controllers and long tables: one robot, its numbers burned in.
+
+The general laws take the robot as an argument: one compilation serves all robots of a kind.
+A handle gives that up for speed. Its numbers are constants of the compiled code, zeros of
+the inertia cost nothing, and a Delta with thin rods and no fourth axis runs on the closed
+form of `thin_delta.py`. Change the robot, and make a new handle.
+"""
+
+from collections.abc import Callable
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from numpy.typing import ArrayLike
+
+from triskele.dynamics import thin_delta
+from triskele.dynamics.forward import forward_dynamics
+from triskele.dynamics.inverse import inverse_dynamics
+from triskele.dynamics.robot import RigidRobot
+from triskele.errors import InputError
+from triskele.numerics import Scalars, batch
+
+Kernel = Callable[[Scalars, Scalars, Scalars], Scalars]
+Handle = Callable[[ArrayLike, ArrayLike, ArrayLike], np.ndarray]
+
+
+def torque_function(robot: RigidRobot) -> Handle:
+    """tau(x, xd, xdd) [N m, N], for one state, (n,) arrays, or for N of them, (N, n)."""
+    thin = thin_delta.of(robot)
+    fixed = _numbers(robot)
+    kernel = eqx.Partial(inverse_dynamics, fixed) if thin is None else thin.inverse_dynamics
+    return _handle(kernel, len(robot.rotors))
+
+
+def acceleration_function(robot: RigidRobot) -> Handle:
+    """xdd(x, xd, tau), for one state, (n,) arrays, or for N of them, (N, n)."""
+    thin = thin_delta.of(robot)
+    fixed = _numbers(robot)
+    kernel = eqx.Partial(forward_dynamics, fixed) if thin is None else thin.forward_dynamics
+    return _handle(kernel, len(robot.rotors))
+
+
+def _numbers(robot: RigidRobot) -> RigidRobot:
+    """The robot with NumPy leaves, which compiled code takes as constants."""
+    return jax.tree.map(np.asarray, robot)
+
+
+def _handle(kernel: Kernel, n: int) -> Handle:
+    """`kernel` compiled for one state and for many; both read plain NumPy arrays."""
+
+    def of_packed(state: jax.Array) -> jax.Array:
+        parts = (tuple(state[k * n : (k + 1) * n]) for k in range(3))
+        return jnp.stack(kernel(*parts))
+
+    one = jax.jit(of_packed)
+    many = batch(kernel)
+
+    def call(x: ArrayLike, xd: ArrayLike, third: ArrayLike) -> np.ndarray:
+        shape = np.shape(x)
+        if len(shape) == 1:
+            if not shape == np.shape(xd) == np.shape(third) == (n,):
+                raise InputError(f"A state is three arrays of {n} numbers each.")
+            return np.asarray(one(np.concatenate([x, xd, third], dtype=float)))
+        return np.stack(many(x, xd, third), axis=-1)
+
+    return call

@@ -1,0 +1,183 @@
+"""Reactions in every joint of any mechanism, from the balance of each body.
+
+Each joint j transmits a force F_j at its point and a moment N_j, from its parent to its
+child, in the directions that it does not leave free,
+
+    spherical 3 + 0    universal 3 + 1    revolute 3 + 2    prismatic 2 + 3
+
+and a driven joint also what its motor does: a moment about the axis of a revolute joint, a
+force along a prismatic one, a moment along the cross of a driven spherical joint (motor and
+cardan in one). With the wrench (f_b, n_b) that moves each body (`wrenches.py`),
+
+    sum over joints of b of +-(F_j, (p_j - p_b) x F_j + N_j) = (f_b, n_b)              (1)
+
+is a linear system, square for a mechanism without redundant constraints: then reactions are
+unique. Otherwise (a D3S-800 has 18 redundant constraints) the least ones are given, those of
+smallest norm with moments divided by the length of a loop, and `unique` says which
+components rigid bodies determine at all. Friction of passive joints is a known load.
+"""
+
+from typing import NamedTuple
+
+import equinox as eqx
+import numpy as np
+from jaxtyping import Bool, Float
+from numpy.typing import ArrayLike
+
+from triskele.dynamics.inverse import moving_wrenches
+from triskele.dynamics.robot import RigidRobot
+from triskele.dynamics.wrenches import as_force_and_moment, motion_state
+from triskele.errors import InputError
+from triskele.kinematics.mechanism import AbstractMechanism, Joint
+from triskele.numerics import Scalars, batch
+
+_RANK_CUT = 1e-9  #: singular values below this part of the largest count as zero
+_CHUNK = 256  #: states solved at once: their matrices stay below 20 MB
+Numbers = Float[np.ndarray, "..."]
+
+
+class Reactions(NamedTuple):
+    """Forces and moments from parent to child, in O, at N states."""
+
+    joints: tuple[Joint, ...]
+    force: Float[np.ndarray, "N joints 3"]  #: [N]
+    moment: Float[np.ndarray, "N joints 3"]  #: [N m], at the joint's point
+    unique: Bool[np.ndarray, "joints 6"]  #: whether rigid statics determines each component
+
+    def of(self, joint: str) -> tuple[Numbers, Numbers]:
+        """Force and moment in the joint of that name, (N, 3) each."""
+        index = [item.name for item in self.joints].index(joint)
+        return self.force[:, index], self.moment[:, index]
+
+
+def reactions(robot: RigidRobot, x: ArrayLike, xd: ArrayLike, xdd: ArrayLike) -> Reactions:
+    """Reactions in all joints at N states of motion, (N, n) arrays; by (1)."""
+    if any(robot.springs):
+        raise InputError("Reactions of joints that are springs (flexures) are not modelled here.")
+    T, f, n = (np.stack(part, axis=-1) for part in batch(eqx.Partial(_bodies, robot))(x, xd, xdd))
+    poses = np.swapaxes(T.reshape(len(T), -1, 4, 3), -1, -2)
+    loads = np.concatenate([f.reshape(len(f), -1, 3), n.reshape(len(n), -1, 3)], axis=-1)
+    frames = _JointFrames(robot.mechanism)
+    parts = [
+        frames.solved(poses[start : start + _CHUNK], loads[start : start + _CHUNK])
+        for start in range(0, len(poses), _CHUNK)
+    ]
+    force, moment = (np.concatenate(part) for part in zip(*parts, strict=True))
+    return Reactions(frames.joints, force, moment, frames.unique(poses[0]))
+
+
+def _bodies(
+    robot: RigidRobot, x: Scalars, xd: Scalars, xdd: Scalars
+) -> tuple[Scalars, Scalars, Scalars]:
+    """Poses, and the force and moment that each body takes; a kernel for `numerics.batch`."""
+    state = motion_state(robot.mechanism, x, xd, xdd)
+    forces, moments = [], []
+    for T, W in zip(state.T, moving_wrenches(robot, state), strict=True):
+        force, moment = as_force_and_moment(T, W)
+        forces += force
+        moments += moment
+    leaves = [entry for frame in state.T for axis in frame for entry in axis]
+    return tuple(leaves), tuple(forces), tuple(moments)
+
+
+class _JointFrames:
+    """Where the joints of a mechanism are, and the columns of (1) that they make."""
+
+    def __init__(self, mechanism: AbstractMechanism) -> None:
+        self.joints = mechanism.joints()
+        names = ("base", *mechanism.bodies)
+        self._parents = [names.index(joint.parent) for joint in self.joints]
+        self._children = [names.index(joint.child) for joint in self.joints]
+        self._size = max(float(np.asarray(loop)) for loop in mechanism.scales().loops)
+
+    def solved(self, poses: Numbers, loads: Numbers) -> tuple[Numbers, Numbers]:
+        """Force and moment of each joint, (N, joints, 3) each."""
+        matrix, forces, moments = self._system(poses)
+        right = np.concatenate([loads[..., :3], loads[..., 3:] / self._size], axis=-1)
+        right = right.reshape(len(right), -1, 1)
+        square = matrix.shape[-1] == matrix.shape[-2]
+        inverse = np.linalg.inv(matrix) if square else np.linalg.pinv(matrix, rcond=_RANK_CUT)
+        shares = (inverse @ right)[..., 0]
+        return (
+            np.einsum("nk,nkjd->njd", shares, forces),
+            np.einsum("nk,nkjd->njd", shares, moments) * self._size,
+        )
+
+    def unique(self, pose: Numbers) -> Bool[np.ndarray, "joints 6"]:
+        """Components in which no self-stress of the mechanism appears."""
+        matrix, forces, moments = self._system(pose[None])
+        _, values, rows = np.linalg.svd(matrix[0])
+        rank = int((values > _RANK_CUT * values[0]).sum())
+        null = rows[rank:]
+        stress = np.concatenate(
+            [np.einsum("sk,kjd->sjd", null, part[0]) for part in (forces, moments)], axis=-1
+        )
+        return np.all(np.abs(stress) <= _RANK_CUT, axis=0)
+
+    def _system(self, poses: Numbers) -> tuple[Numbers, Numbers, Numbers]:
+        """The matrix of (1), lengths in loops, and what each unknown is: force and moment."""
+        still = np.broadcast_to(np.eye(3, 4), (len(poses), 1, 3, 4))
+        poses = np.concatenate([still, poses], axis=1)
+        columns, forces, moments = [], [], []
+        for index, joint in enumerate(self.joints):
+            parent, child = poses[:, self._parents[index]], poses[:, self._children[index]]
+            point = child[:, :, 3] + child[:, :, :3] @ np.asarray(joint.child_point, float)
+            for force, moment in _transmitted(joint, parent, child):
+                column = np.zeros((len(poses), poses.shape[1], 6))
+                for body, sign in ((self._children[index], 1.0), (self._parents[index], -1.0)):
+                    lever = (point - poses[:, body, :, 3]) / self._size
+                    column[:, body, :3] = sign * force
+                    column[:, body, 3:] = sign * (np.cross(lever, force) + moment)
+                columns.append(column[:, 1:].reshape(len(poses), -1))
+                forces.append(_placed(force, index, len(self.joints)))
+                moments.append(_placed(moment, index, len(self.joints)))
+        return (
+            np.stack(columns, axis=-1),
+            np.stack(forces, axis=1),
+            np.stack(moments, axis=1),
+        )
+
+
+def _placed(vector: Numbers, index: int, count: int) -> Numbers:
+    placed = np.zeros((len(vector), count, 3))
+    placed[:, index] = vector
+    return placed
+
+
+def _transmitted(joint: Joint, parent: Numbers, child: Numbers) -> list[tuple[Numbers, Numbers]]:
+    """The unit forces and unit moments that a joint transmits, (N, 3) pairs."""
+    nothing = np.zeros((len(parent), 3))
+    world = [np.broadcast_to(axis, nothing.shape) for axis in np.eye(3)]
+
+    def forces(axes: list[Numbers]) -> list[tuple[Numbers, Numbers]]:
+        return [(axis, nothing) for axis in axes]
+
+    def moments(axes: list[Numbers]) -> list[tuple[Numbers, Numbers]]:
+        return [(nothing, axis) for axis in axes]
+
+    if joint.axis is None:
+        return forces(world)
+    axis = parent[:, :, :3] @ np.asarray(joint.axis, float)
+    second = None if joint.child_axis is None else child[:, :, :3] @ np.asarray(joint.child_axis)
+    if joint.kind == "spherical":
+        if not joint.driven or second is None:
+            return forces(world)
+        cross = axis - np.sum(axis * second, axis=-1, keepdims=True) * second
+        return forces(world) + moments([_unit(cross)])
+    if joint.kind == "universal":
+        assert second is not None, "a universal joint has two axes"
+        return forces(world) + moments([_unit(np.cross(axis, second))])
+    if joint.kind == "revolute":
+        return forces(world) + moments(world if joint.driven else _across(axis))
+    return forces(world if joint.driven else _across(axis)) + moments(world)
+
+
+def _unit(vector: Numbers) -> Numbers:
+    return vector / np.linalg.norm(vector, axis=-1, keepdims=True)
+
+
+def _across(axis: Numbers) -> list[Numbers]:
+    """Two unit vectors across `axis`, starting from the world axis it is farthest from."""
+    far = np.eye(3)[np.abs(axis).argmin(axis=-1)]
+    first = _unit(np.cross(axis, far))
+    return [first, np.cross(axis, first)]

@@ -1,0 +1,1 @@
+"""Laws of one joint: friction, motors with their gears, springs."""
