@@ -12,12 +12,12 @@ from pathlib import Path
 import typer
 from typer.exceptions import Abort, Exit, TyperException
 
-from triskele.cli import describe, motion, move
+from triskele.cli import describe, dynamics, motion, move
 from triskele.errors import TriskeleError
 
 app = typer.Typer(
     name="triskele",
-    help="Parallel robots from one file: kinematics, workspace and motions.",
+    help="Parallel robots from one file: kinematics, motions, torques and joint loads.",
     epilog="Robots are named as in `triskele robots`, or given as a path to your own .toml.",
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -36,6 +36,8 @@ app.command("ik", context_settings=_NUMBERS)(move.ik)
 app.command("fk", context_settings=_NUMBERS)(move.fk)
 app.command("workspace")(move.workspace)
 app.command("motion")(motion.motion)
+app.command("torques")(dynamics.torques)
+app.command("simulate")(dynamics.simulate)
 
 
 @app.callback(invoke_without_command=True)

@@ -11,6 +11,7 @@ import typer
 
 from triskele.description.files import check_writable, write_whole
 from triskele.description.provenance import Fact
+from triskele.description.tables import Table, write_table
 from triskele.errors import InputError
 
 FIGURES = (".png", ".svg", ".pdf")
@@ -82,6 +83,19 @@ def output_path(path: Path | None, *suffixes: str) -> Path | None:
 def write_json(data: object, path: Path) -> None:
     """Write `data` as JSON, whole or not at all."""
     write_whole(path, as_json(data) + "\n")
+
+
+def write_columns(table: Table, path: Path) -> None:
+    """Write `table` as CSV, Parquet or JSON, by the suffix of `path`, and say so."""
+    if path.suffix.lower() == ".json":
+        columns = {
+            name: {"unit": table[name].unit, "values": table[name].values.tolist()}
+            for name in table.names
+        }
+        write_json(columns, path)
+    else:
+        write_table(table, path)
+    note(f"wrote {path}")
 
 
 def give(data: object, target: Path | None, in_json: bool, show: Callable[[], None]) -> None:

@@ -8,6 +8,7 @@ form of `thin_delta.py`. Change the robot, and make a new handle.
 
 from collections.abc import Callable
 
+import diffrax
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -39,6 +40,46 @@ def acceleration_function(robot: RigidRobot) -> Handle:
     fixed = _numbers(robot)
     kernel = eqx.Partial(forward_dynamics, fixed) if thin is None else thin.forward_dynamics
     return _handle(kernel, len(robot.rotors))
+
+
+Trajectory = Callable[[ArrayLike, ArrayLike], np.ndarray]
+
+
+def trajectory_function(
+    robot: RigidRobot, efforts: Callable[[jax.Array], jax.Array], times: ArrayLike, tolerance: float
+) -> Trajectory:
+    """x at `times` [s] from x and xd at the first of them, driven by `efforts`(t) [N m, N].
+
+    The bare integrator of `simulate`, for many runs: no samples between, no energy, and no
+    check that the robot stays in its workspace.
+    """
+    thin = thin_delta.of(robot)
+    fixed = _numbers(robot)
+    kernel = eqx.Partial(forward_dynamics, fixed) if thin is None else thin.forward_dynamics
+    instants, n = np.asarray(times, float), len(robot.rotors)
+
+    def rates(t: jax.Array, y: jax.Array, _: None) -> jax.Array:
+        xdd = kernel(tuple(y[:n]), tuple(y[n:]), tuple(efforts(t)))
+        return jnp.concatenate([y[n:], jnp.stack(xdd)])
+
+    @jax.jit
+    def run(y: jax.Array) -> jax.Array:
+        solution = diffrax.diffeqsolve(
+            diffrax.ODETerm(rates),  # pyright: ignore[reportArgumentType]
+            diffrax.Tsit5(),
+            t0=instants[0],
+            t1=instants[-1],
+            dt0=None,
+            y0=y,
+            saveat=diffrax.SaveAt(ts=jnp.asarray(instants)),
+            stepsize_controller=diffrax.PIDController(rtol=tolerance, atol=tolerance),
+            max_steps=None,
+            adjoint=diffrax.ForwardMode(),
+        )
+        assert solution.ys is not None
+        return solution.ys[:, :n]
+
+    return lambda x, xd: np.asarray(run(np.concatenate([x, xd], dtype=float)))
 
 
 def _numbers(robot: RigidRobot) -> RigidRobot:

@@ -26,7 +26,7 @@ from numpy.typing import ArrayLike
 
 from triskele.dynamics.inverse import moving_wrenches
 from triskele.dynamics.robot import RigidRobot
-from triskele.dynamics.wrenches import as_force_and_moment, motion_state
+from triskele.dynamics.wrenches import MotionState, as_force_and_moment, motion_state
 from triskele.errors import InputError
 from triskele.kinematics.mechanism import AbstractMechanism, Joint
 from triskele.numerics import Scalars, batch
@@ -54,9 +54,28 @@ def reactions(robot: RigidRobot, x: ArrayLike, xd: ArrayLike, xdd: ArrayLike) ->
     """Reactions in all joints at N states of motion, (N, n) arrays; by (1)."""
     if any(robot.springs):
         raise InputError("Reactions of joints that are springs (flexures) are not modelled here.")
-    T, f, n = (np.stack(part, axis=-1) for part in batch(eqx.Partial(_bodies, robot))(x, xd, xdd))
-    poses = np.swapaxes(T.reshape(len(T), -1, 4, 3), -1, -2)
-    loads = np.concatenate([f.reshape(len(f), -1, 3), n.reshape(len(n), -1, 3)], axis=-1)
+    poses, wrenches = batch(eqx.Partial(_bodies, robot))(x, xd, xdd)
+    return solved_reactions(robot, np.stack(poses, axis=-1), np.stack(wrenches, axis=-1))
+
+
+def _bodies(robot: RigidRobot, x: Scalars, xd: Scalars, xdd: Scalars) -> tuple[Scalars, Scalars]:
+    """A kernel for `numerics.batch`."""
+    return body_loads(robot, motion_state(robot.mechanism, x, xd, xdd))
+
+
+def body_loads(robot: RigidRobot, state: MotionState) -> tuple[Scalars, Scalars]:
+    """Columns of each pose, 12 a body, and the force and moment each body takes, 6 a body."""
+    loads = []
+    for T, W in zip(state.T, moving_wrenches(robot, state), strict=True):
+        for part in as_force_and_moment(T, W):
+            loads += part
+    return tuple(entry for T in state.T for axis in T for entry in axis), tuple(loads)
+
+
+def solved_reactions(robot: RigidRobot, columns: Numbers, wrenches: Numbers) -> Reactions:
+    """Reactions from what `body_loads` gives for N states, (N, 12 bodies) and (N, 6 bodies)."""
+    poses = np.swapaxes(columns.reshape(len(columns), -1, 4, 3), -1, -2)
+    loads = wrenches.reshape(len(wrenches), -1, 6)
     frames = _JointFrames(robot.mechanism)
     parts = [
         frames.solved(poses[start : start + _CHUNK], loads[start : start + _CHUNK])
@@ -64,20 +83,6 @@ def reactions(robot: RigidRobot, x: ArrayLike, xd: ArrayLike, xdd: ArrayLike) ->
     ]
     force, moment = (np.concatenate(part) for part in zip(*parts, strict=True))
     return Reactions(frames.joints, force, moment, frames.unique(poses[0]))
-
-
-def _bodies(
-    robot: RigidRobot, x: Scalars, xd: Scalars, xdd: Scalars
-) -> tuple[Scalars, Scalars, Scalars]:
-    """Poses, and the force and moment that each body takes; a kernel for `numerics.batch`."""
-    state = motion_state(robot.mechanism, x, xd, xdd)
-    forces, moments = [], []
-    for T, W in zip(state.T, moving_wrenches(robot, state), strict=True):
-        force, moment = as_force_and_moment(T, W)
-        forces += force
-        moments += moment
-    leaves = [entry for frame in state.T for axis in frame for entry in axis]
-    return tuple(leaves), tuple(forces), tuple(moments)
 
 
 class _JointFrames:
@@ -95,9 +100,11 @@ class _JointFrames:
         matrix, forces, moments = self._system(poses)
         right = np.concatenate([loads[..., :3], loads[..., 3:] / self._size], axis=-1)
         right = right.reshape(len(right), -1, 1)
-        square = matrix.shape[-1] == matrix.shape[-2]
-        inverse = np.linalg.inv(matrix) if square else np.linalg.pinv(matrix, rcond=_RANK_CUT)
-        shares = (inverse @ right)[..., 0]
+        if matrix.shape[-1] == matrix.shape[-2]:
+            shares = np.linalg.solve(matrix, right)[..., 0]
+        else:  # the least of many: A' (A A')^-1 b
+            across = np.swapaxes(matrix, -1, -2)
+            shares = (across @ np.linalg.solve(matrix @ across, right))[..., 0]
         return (
             np.einsum("nk,nkjd->njd", shares, forces),
             np.einsum("nk,nkjd->njd", shares, moments) * self._size,

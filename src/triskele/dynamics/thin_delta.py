@@ -32,7 +32,9 @@ The closed form is used by handles (`handle.py`), where it pays: see `make bench
 import math
 from typing import NamedTuple
 
+import jax
 import numpy as np
+from jax.core import Tracer
 
 from triskele.dynamics.robot import RigidRobot
 from triskele.kinematics.delta import Delta
@@ -176,8 +178,10 @@ def _solve_columns(columns: list[Triple], right: Triple) -> Scalars:
 
 
 def of(robot: RigidRobot) -> ThinDelta | None:
-    """The closed form of `robot`, or None where it would not be exact."""
+    """The closed form of `robot`, or None where it would not be exact or is being traced."""
     delta = robot.mechanism
+    if any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves(robot)):
+        return None
     if not isinstance(delta, Delta) or delta.telescope is not None or delta.connector_offset:
         return None
     laws = (*robot.drive_friction, *robot.passive_friction, robot.ball_friction, *robot.springs)

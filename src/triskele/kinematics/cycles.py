@@ -84,18 +84,23 @@ def _joints(mechanism: AbstractMechanism, x: Scalars, *rates: Scalars) -> tuple[
     return (q, *joint_motion(mechanism, q, x, *rates))
 
 
-def check_motion(mechanism: AbstractMechanism, limits: Limits, motion: Motion) -> None:
-    """Raise OutOfReach, with time and reason, unless each pose of `motion` is allowed.
-
-    Judged are the poses: joint ranges, tilts, lengths and singularities. Speeds, accelerations
-    and loads are not.
-    """
+def check_coordinates(mechanism: AbstractMechanism, motion: Motion) -> None:
+    """Raise InputError unless `motion` is in the coordinates of the mechanism."""
     names = tuple(c.name for c in mechanism.platform_coordinates)
     if motion.coordinates != names:
         raise InputError(
             f"The motion is in {', '.join(motion.coordinates)}; this robot moves in "
             f"{', '.join(names)}."
         )
+
+
+def check_motion(mechanism: AbstractMechanism, limits: Limits, motion: Motion) -> None:
+    """Raise OutOfReach, with time and reason, unless each pose of `motion` is allowed.
+
+    Judged are the poses: joint ranges, tilts, lengths and singularities. Speeds, accelerations
+    and loads are not.
+    """
+    check_coordinates(mechanism, motion)
     room = np.asarray(batch(eqx.Partial(slack, mechanism, limits))(np.asarray(motion.x)))
     worst = int(np.argmin(np.where(np.isfinite(room), room, -np.inf)))
     reason = worst_slack(mechanism, limits, motion.x[worst])

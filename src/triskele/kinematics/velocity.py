@@ -87,6 +87,15 @@ def joint_motion(
     return Rates(*_march(mechanism, q, x, platform, known="x", solve_for=solve_for_q))
 
 
+def joint_velocity(
+    mechanism: AbstractMechanism, q: Components, x: Components, xd: Components
+) -> Scalars:
+    """Joint velocity from that of the platform: qd = -B^-1 A xd."""
+    A, B = closure_jacobians(mechanism, q, x)
+    pushes = (sum(a * v for a, v in zip(row, xd, strict=True)) for row in A)
+    return tuple(-safe_divide(push, b) for push, b in zip(pushes, B, strict=True))
+
+
 def joint_acceleration(
     mechanism: AbstractMechanism, q: Components, x: Components, xd: Components, xdd: Components
 ) -> tuple[Scalars, Scalars, ClosureJacobians]:

@@ -42,7 +42,7 @@ _COLOURS = {
     "end_effector": "#15803d",
     "telescope": "#7c3aed",
 }
-_STYLE: Any = {  # matplotlib's own type of keys is not public
+STYLE: Any = {  # matplotlib's own type of keys is not public
     "axes.grid": True,
     "axes.spines.right": False,
     "axes.spines.top": False,
@@ -66,14 +66,14 @@ def save_figure(figure: Figure, path: str | Path) -> Path:
         raise InputError(f"{target}: figures end in {', '.join(FORMATS)}.")
     check_writable(target)
     stream = io.BytesIO()
-    with mpl.rc_context(_STYLE):
+    with mpl.rc_context(STYLE):
         figure.savefig(stream, format=target.suffix[1:].lower(), dpi=150, metadata=None)
     return write_whole(target, stream.getvalue())
 
 
 def robot_figure(robot: Robot, mechanism: AbstractMechanism, x: Pose) -> Figure:
     """The robot in perspective and from above, its platform at `x`."""
-    with mpl.rc_context(_STYLE):
+    with mpl.rc_context(STYLE):
         figure = Figure(figsize=(10, 5.2), layout="constrained")
         figure.suptitle(f"{robot.title} at {_pose_text(mechanism, x)}", fontsize=11)
         side = _axes_3d(figure, 121)
@@ -91,7 +91,7 @@ def workspace_figure(
     robot: Robot, mechanism: AbstractMechanism, space: Workspace, x: Pose
 ) -> Figure:
     """Sections of the workspace, coloured by the room left, and the robot in it."""
-    with mpl.rc_context(_STYLE):
+    with mpl.rc_context(STYLE):
         figure = Figure(figsize=(11, 7.2), layout="constrained")
         unit = space.unit.replace("^3", "³").replace("^2", "²")
         volume = f"{space.volume:.4g} ± {space.uncertainty:.1g} {unit}"
@@ -119,7 +119,7 @@ def workspace_figure(
             axes.set(
                 xlabel=_label(space.names[across], space.units[across]),
                 ylabel=_label(space.names[up], space.units[up]),
-                title=f"section at {at} {_display(space.units[fixed])[1]}",
+                title=f"section at {at} {display(space.units[fixed])[1]}",
                 aspect="equal" if space.units[across] == space.units[up] else "auto",
             )
             _draw_cylinder(axes, robot, space, across, up)
@@ -132,7 +132,7 @@ def motion_figure(
     robot: Robot, mechanism: AbstractMechanism, motion: Motion, joints: JointMotion
 ) -> Figure:
     """Platform and joints along a motion: position, velocity, acceleration, jerk."""
-    with mpl.rc_context(_STYLE):
+    with mpl.rc_context(STYLE):
         figure = Figure(figsize=(11, 9), layout="constrained")
         figure.suptitle(f"{robot.title}: motion of {float(motion.duration):.4g} s", fontsize=11)
         grid = figure.subplots(4, 2, sharex=True)
@@ -248,7 +248,7 @@ def _curves(
             panels[unit] = axes if not panels else axes.twinx()
             panels[unit].spines["right"].set_visible(bool(len(panels) - 1))
             panels[unit].grid(visible=len(panels) == 1)
-        factor, shown = _display(unit) if order == 0 or unit == "rad" else (1.0, unit)
+        factor, shown = display(unit) if order == 0 or unit == "rad" else (1.0, unit)
         per = ("", "/s", "/s²", "/s³")[order]
         panels[unit].set_ylabel(f"{word} [{shown}{per}]")
         label = name if panels[unit] is axes else f"{name} (right)"
@@ -267,23 +267,23 @@ def _axes_3d(figure: Figure, place: int) -> Axes3D:
     return axes
 
 
-def _display(unit: str) -> tuple[float, str]:
+def display(unit: str) -> tuple[float, str]:
     """What figures show a unit as: factor and name."""
     return {"m": (1e3, "mm"), "rad": (180 / np.pi, "deg")}.get(unit, (1.0, unit))
 
 
 def _shown(space: Workspace, k: int) -> Numbers:
-    return _display(space.units[k])[0] * space.axes[k]
+    return display(space.units[k])[0] * space.axes[k]
 
 
 def _label(name: str, unit: str) -> str:
-    return f"{name} [{_display(unit)[1]}]"
+    return f"{name} [{display(unit)[1]}]"
 
 
 def _pose_text(mechanism: AbstractMechanism, x: Pose) -> str:
     parts = []
     for coordinate, value in zip(mechanism.platform_coordinates, x, strict=True):
-        factor, unit = _display(coordinate.unit)
+        factor, unit = display(coordinate.unit)
         parts.append(f"{coordinate.name} = {round(factor * float(value), 3) + 0.0:g} {unit}")
     return ", ".join(parts)
 

@@ -1,0 +1,287 @@
+"""Motions that options describe: a kind, or a table of samples, and what shapes it.
+
+Several commands take a motion; `shaped` gives each of them the same options.
+"""
+
+import inspect
+from collections.abc import Callable, Mapping
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, NamedTuple
+
+import typer
+
+from triskele.cli.inputs import number, vector, whole
+from triskele.errors import InputError, OutOfReach, UnknownName, did_you_mean
+
+if TYPE_CHECKING:
+    from jaxtyping import Array
+
+    from triskele.description.schema import Robot
+    from triskele.kinematics.mechanism import AbstractMechanism
+    from triskele.kinematics.motion import Motion
+
+
+def option(help: str, default: str = "") -> typer.models.OptionInfo:
+    """An option that is None unless given; `default` is for the help text."""
+    return typer.Option(help=help, show_default=default or False)
+
+
+def _count(help: str, default: str) -> typer.models.OptionInfo:
+    return typer.Option(help=help, show_default=default, parser=whole, metavar="<int>")
+
+
+_SHAPING = {
+    "start": Annotated[str | None, option("First pose, as 0.1,0,-0.9.")],
+    "end": Annotated[str | None, option("Last pose of a line.")],
+    "centre": Annotated[str | None, option("Middle of a circle or series.", "home")],
+    "move": Annotated[str | None, option("Displacement of an inverted-u.")],
+    "radius": Annotated[str | None, option("Of a circle, or of corners [m].", "fits")],
+    "length": Annotated[str | None, option("Across, of pick-and-place [m].", "fits")],
+    "height": Annotated[str | None, option("Up, of pick-and-place [m].", "fits")],
+    "amplitude": Annotated[str | None, option("Of a series, one or each.", "fits")],
+    "harmonics": Annotated[int | None, _count("Of a series.", "5")],
+    "seed": Annotated[int | None, _count("Of a series' random coefficients.", "0")],
+    "duration": Annotated[str | None, option("Of the motion, or of one turn [s].", "1 s")],
+    "rate": Annotated[str | None, option("Samples per second [Hz].", "1000 Hz")],
+    "law": Annotated[
+        str | None, option("Of a line: uniform, polynomial5, polynomial7.", "polynomial7")
+    ],
+}
+
+
+def shaped(command: Callable[..., None]) -> Callable[..., None]:
+    """`command` with the options that shape a motion; those given reach it as `options`."""
+
+    @wraps(command)
+    def run(**given: object) -> None:
+        options = {key: given.pop(key) for key in _SHAPING}
+        command(**given, options={k: value for k, value in options.items() if value is not None})
+
+    parameters = []
+    for parameter in inspect.signature(command).parameters.values():
+        if parameter.name != "options":
+            parameters.append(parameter)
+            continue
+        parameters += [
+            inspect.Parameter(name, parameter.kind, default=None, annotation=kind)
+            for name, kind in _SHAPING.items()
+        ]
+    own = {key: kind for key, kind in command.__annotations__.items() if key != "options"}
+    run.__signature__ = inspect.Signature(parameters)  # pyright: ignore[reportAttributeAccessIssue]
+    run.__annotations__ = {**own, **_SHAPING}
+    return run
+
+
+class Asked(NamedTuple):
+    """What the user wants moved, and the options that were given."""
+
+    robot: "Robot"
+    mechanism: "AbstractMechanism"
+    options: Mapping[str, str | int]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of the platform coordinates."""
+        return tuple(c.name for c in self.mechanism.platform_coordinates)
+
+    @property
+    def home(self) -> "Array":
+        """Platform coordinates of the pose the robot is drawn in."""
+        from triskele.numerics import stacked
+
+        return stacked(self.mechanism.home())
+
+    @property
+    def size(self) -> float:
+        """Length [m] of a rod or bar."""
+        return float(self.mechanism.scales().loops[0])
+
+    @property
+    def duration(self) -> float:
+        """Of the motion, or of one turn [s]."""
+        return self.positive("duration", "s") or 1.0
+
+    @property
+    def rate(self) -> float:
+        """Samples per second [Hz]."""
+        return self.positive("rate", "Hz") or 1000.0
+
+    def positive(self, key: str, unit: str = "m") -> float | None:
+        """The option `key` in SI units, None if it was not given."""
+        if key not in self.options:
+            return None
+        value = number(str(self.options[key]), unit, f"--{key}")
+        if value <= 0:
+            raise InputError(f"--{key} is {value:g} {unit}; it must be positive.")
+        return value
+
+    def pose(self, key: str) -> "Array | None":
+        """The option `key` as platform coordinates, None if it was not given."""
+        if key not in self.options:
+            return None
+        texts = str(self.options[key]).split(",")
+        coordinates = self.mechanism.platform_coordinates
+        return vector(texts, coordinates, f"a pose of {self.robot.name}", f"--{key}")
+
+
+# Kinds of motion; what is not given fits the robot
+
+
+def _line(asked: Asked) -> "Motion":
+    from triskele.kinematics import motion as motions
+
+    first, last = asked.pose("start"), asked.pose("end")
+    if first is None or last is None:
+        raise InputError(f"A line needs --start and --end, such as --start {_example(asked)}.")
+    name = str(asked.options.get("law", "polynomial7"))
+    if name not in motions.LAWS:
+        raise UnknownName(f"--law: there is no '{name}'. {did_you_mean(name, motions.LAWS)}")
+    return motions.line(
+        first,
+        last,
+        duration=asked.duration,
+        law=motions.LAWS[name],
+        rate=asked.rate,
+        coordinates=asked.names,
+    )
+
+
+def _circle(asked: Asked) -> "Motion":
+    from triskele.kinematics import motion as motions
+
+    centre, radius = asked.pose("centre"), asked.positive("radius")
+    return motions.circle(
+        asked.home if centre is None else centre,
+        0.1 * asked.size if radius is None else radius,
+        period=asked.duration,
+        rate=asked.rate,
+    )
+
+
+def _inverted_u(asked: Asked) -> "Motion":
+    from triskele.kinematics import motion as motions
+
+    first, step = asked.pose("start"), asked.pose("move")
+    if first is None or step is None:
+        raise InputError(
+            f"An inverted-u needs --start and --move, such as --start {_example(asked)} "
+            "--move 0.1,0,0.05."
+        )
+    times = [asked.duration * k / 4 for k in range(5)]
+    return motions.inverted_u(first, step, times=times, rate=asked.rate)
+
+
+def _fourier(asked: Asked) -> "Motion":
+    """Random coefficients that fall with the harmonic, starting from rest."""
+    import numpy as np
+
+    from triskele.kinematics import motion as motions
+
+    harmonics, seed = int(asked.options.get("harmonics", 5)), int(asked.options.get("seed", 0))
+    if not 2 <= harmonics <= 100:
+        raise InputError(f"--harmonics is {harmonics}; it must be from 2 to 100.")
+    if seed < 0:
+        raise InputError(f"--seed is {seed}; it must not be negative.")
+    centre, amplitude = asked.pose("centre"), _amplitude(asked)
+    random = np.random.default_rng(seed)
+    falling = np.outer(1 / np.arange(1, harmonics + 1) ** 2, amplitude)
+    sine, cosine = motions.resting(*(random.normal(size=falling.shape) * falling for _ in "ab"))
+    return motions.fourier(
+        asked.home if centre is None else centre,
+        sine,
+        cosine,
+        period=asked.duration,
+        rate=asked.rate,
+        coordinates=asked.names,
+    )
+
+
+def _amplitude(asked: Asked) -> "Array":
+    """Of each coordinate [m, rad]; one number stands for all."""
+    from triskele.numerics import stacked
+
+    coordinates = asked.mechanism.platform_coordinates
+    if "amplitude" not in asked.options:
+        return 0.02 * asked.size / stacked(asked.mechanism.scales().platform)
+    texts = str(asked.options["amplitude"]).split(",")
+    texts = texts * len(coordinates) if len(texts) == 1 else texts
+    return vector(texts, coordinates, f"an amplitude for {asked.robot.name}", "--amplitude")
+
+
+def _pick_and_place(asked: Asked) -> "Motion":
+    from triskele.kinematics import cycles
+
+    return cycles.pick_and_place(
+        asked.robot,
+        length=asked.positive("length"),
+        height=asked.positive("height"),
+        radius=asked.positive("radius"),
+        duration=asked.duration,
+        rate=asked.rate,
+    )
+
+
+def _rating_cycle(asked: Asked) -> "Motion":
+    from triskele.kinematics import cycles
+
+    return cycles.rating_cycle(asked.robot, duration=asked.duration, rate=asked.rate)
+
+
+class _Kind(NamedTuple):
+    make: Callable[[Asked], "Motion"]
+    options: tuple[str, ...]  #: besides duration and rate
+    translating: bool = True  #: whether it needs x, y and z
+
+
+MOTIONS = {
+    "line": _Kind(_line, ("start", "end", "law"), translating=False),
+    "circle": _Kind(_circle, ("centre", "radius")),
+    "inverted-u": _Kind(_inverted_u, ("start", "move")),
+    "fourier": _Kind(_fourier, ("centre", "amplitude", "harmonics", "seed"), translating=False),
+    "pick-and-place": _Kind(_pick_and_place, ("length", "height", "radius")),
+    "rating-cycle": _Kind(_rating_cycle, ()),
+}
+
+
+def made(asked: Asked, kind: str) -> "Motion":
+    """The motion that the options describe, or the one in a table."""
+    if Path(kind).suffix:
+        from triskele.export.motions import read_motion
+
+        _refuse_unused(asked, "A table of samples", ())
+        return read_motion(kind, asked.names)
+    if kind not in MOTIONS:
+        raise UnknownName(f"No motion is called '{kind}'. {did_you_mean(kind, MOTIONS)}")
+    make, options, translating = MOTIONS[kind]
+    if translating and asked.names[:3] != ("x", "y", "z"):
+        able = " or ".join(name for name in MOTIONS if not MOTIONS[name].translating)
+        moves = ", ".join(asked.names)
+        raise InputError(f"{asked.robot.name} moves in {moves}; it can follow a {able}.")
+    _refuse_unused(asked, f"The motion {kind}", (*options, "duration", "rate"))
+    return make(asked)
+
+
+def _refuse_unused(asked: Asked, what: str, known: tuple[str, ...]) -> None:
+    """Options that would be passed over are mistakes."""
+    for key in asked.options:
+        if key not in known:
+            takes = f"takes {', '.join(f'--{name}' for name in known)}" if known else "takes none"
+            raise InputError(f"{what} has no use for --{key}; it {takes}.")
+
+
+def _example(asked: Asked) -> str:
+    return ",".join(f"{round(float(value), 3) + 0.0:g}" for value in asked.home)
+
+
+def checked(asked: Asked, motion: "Motion") -> str | None:
+    """Refuse a motion that the legs cannot follow; say where it is beyond the limits."""
+    from triskele.description.schema import Limits
+    from triskele.kinematics.cycles import check_motion
+
+    check_motion(asked.mechanism, Limits(singularity_margin=0.0), motion)
+    try:
+        check_motion(asked.mechanism, asked.robot.limits, motion)
+    except OutOfReach as error:
+        return str(error)
+    return None

@@ -1,0 +1,199 @@
+"""How near a motion comes to each limit of the robot file.
+
+The use of a limit is what the motion asks for over what is allowed: 1 is at the limit, more
+is beyond it. For a range it is the distance from its middle over half its width; for a limit
+from below (a margin to singularities) it is the limit over the value. Of torques and loads
+the file may keep a `margin` free, which then is not allowed.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import equinox as eqx
+import numpy as np
+from jaxtyping import Float
+
+from triskele.description.schema import Motor, Robot
+from triskele.kinematics.cycles import JointMotion
+from triskele.kinematics.mechanism import AbstractMechanism
+from triskele.kinematics.motion import Motion
+from triskele.kinematics.singularity import singularity_margins
+from triskele.laws.motors import at_joint, joint_speed
+from triskele.numerics import Scalar, Scalars, batch
+
+if TYPE_CHECKING:
+    from triskele.dynamics.torques import JointLoads
+
+Series = Float[np.ndarray, " N"]
+
+
+class LimitUse(NamedTuple):
+    """One limit along a motion, where it is used most."""
+
+    name: str  #: such as "torque of motor 1"
+    unit: str
+    allowed: float  #: the margin of the file taken off
+    worst: float  #: what the motion asks for
+    time: float  #: when [s]; of an average, the end of the motion
+    use: float  #: 1 is at the limit
+
+    @property
+    def exceeded(self) -> bool:
+        """Whether the motion asks for more than is allowed, beyond rounding."""
+        return self.use > 1 + 1e-9
+
+
+def limit_uses(
+    robot: Robot,
+    mechanism: AbstractMechanism,
+    motion: Motion,
+    joints: JointMotion,
+    tau: Float[np.ndarray, "N n"],
+    loads: "JointLoads | None",
+) -> tuple[LimitUse, ...]:
+    """All limits that the file states, the tightest first."""
+    t = np.asarray(motion.t)
+    found = [
+        *_joint_limits(robot, mechanism, t, joints),
+        *_drive_limits(robot, mechanism, t, joints, tau),
+        *_pose_limits(robot, mechanism, t, np.asarray(motion.x), np.asarray(joints.q)),
+        *_load_limits(robot, t, loads),
+    ]
+    return tuple(sorted(found, key=lambda item: -item.use))
+
+
+def _most(name: str, unit: str, allowed: float, t: Series, values: Series) -> LimitUse:
+    """A limit on magnitudes."""
+    size = np.abs(values)
+    worst = int(size.argmax())
+    return LimitUse(
+        name, unit, allowed, float(values[worst]), float(t[worst]), float(size[worst] / allowed)
+    )
+
+
+def _within(name: str, unit: str, span: tuple[float, float], t: Series, x: Series) -> LimitUse:
+    """A range; what is allowed is its nearer end."""
+    middle, half = (span[0] + span[1]) / 2, (span[1] - span[0]) / 2
+    away = np.abs(x - middle) / half
+    worst = int(away.argmax())
+    nearer = span[1] if x[worst] > middle else span[0]
+    return LimitUse(name, unit, nearer, float(x[worst]), float(t[worst]), float(away[worst]))
+
+
+def _least(name: str, unit: str, allowed: float, t: Series, values: Series) -> LimitUse:
+    """A limit from below."""
+    worst = int(values.argmin())
+    value = float(values[worst])
+    use = allowed / value if value > 0 else np.inf
+    return LimitUse(name, unit, allowed, value, float(t[worst]), float(use))
+
+
+def _each(values: Sequence[float] | None, joints: int) -> tuple[float | None, ...]:
+    """One limit per joint: one number for all, or as many as the file gives."""
+    if values is None:
+        return (None,) * joints
+    many = tuple(values) * joints if len(values) == 1 else tuple(values)
+    return (*many, *(None,) * joints)[:joints]
+
+
+def _joint_limits(
+    robot: Robot, mechanism: AbstractMechanism, t: Series, joints: JointMotion
+) -> Iterator[LimitUse]:
+    limits, n = robot.limits, len(mechanism.joint_coordinates)
+    rates = (
+        ("speed", limits.joint_speed, joints.qd, "/s"),
+        ("acceleration", limits.joint_acceleration, joints.qdd, "/s^2"),
+        ("jerk", limits.joint_jerk, joints.qddd, "/s^3"),
+    )
+    for what, allowed, values, per in rates:
+        for k, limit in enumerate(_each(allowed, n)):
+            coordinate = mechanism.joint_coordinates[k]
+            if limit is not None:
+                series = np.asarray(values)[:, k]
+                yield _most(f"{what} of {coordinate.name}", coordinate.unit + per, limit, t, series)
+    for k, coordinate in enumerate(mechanism.joint_coordinates):
+        span = limits.joint_angle if coordinate.unit == "rad" else limits.slider_position
+        if span is not None and coordinate.name != "q4":
+            series = np.asarray(joints.q)[:, k]
+            yield _within(f"position of {coordinate.name}", coordinate.unit, span, t, series)
+
+
+def _drive_limits(
+    robot: Robot,
+    mechanism: AbstractMechanism,
+    t: Series,
+    joints: JointMotion,
+    tau: Float[np.ndarray, "N n"],
+) -> Iterator[LimitUse]:
+    kept = 1 - robot.limits.margin
+    for k, coordinate in enumerate(mechanism.joint_coordinates):
+        motor = _motor(robot, k)
+        if motor is None:
+            continue
+        turning = coordinate.unit == "rad"
+        effort, unit = ("torque", "N m") if turning else ("force", "N")
+        peak, lasting = (
+            at_joint(motor, value) for value in (motor.peak_torque, motor.continuous_torque)
+        )
+        if peak is not None:
+            yield _most(f"{effort} of motor {k + 1}", unit, kept * peak, t, tau[:, k])
+        if lasting is not None:
+            mean = float(np.sqrt(np.trapezoid(tau[:, k] ** 2, t) / (t[-1] - t[0])))
+            name = f"RMS {effort} of motor {k + 1}"
+            yield LimitUse(name, unit, kept * lasting, mean, float(t[-1]), mean / (kept * lasting))
+        fastest = joint_speed(motor)
+        if fastest is not None:
+            speed = np.asarray(joints.qd)[:, k]
+            yield _most(f"speed of motor {k + 1}", coordinate.unit + "/s", fastest, t, speed)
+
+
+def _motor(robot: Robot, joint: int) -> Motor | None:
+    if robot.motors is None:
+        return None
+    return robot.motors.axis4 if joint == 3 else robot.motors.drives
+
+
+def _pose_limits(
+    robot: Robot,
+    mechanism: AbstractMechanism,
+    t: Series,
+    x: Float[np.ndarray, "N n"],
+    q: Float[np.ndarray, "N n"],
+) -> Iterator[LimitUse]:
+    limits = robot.limits
+    passive, margin = batch(eqx.Partial(_poses, mechanism))(q, x)
+    for coordinate, series in zip(mechanism.passive_coordinates, passive, strict=True):
+        values = np.asarray(series)
+        if coordinate.name.startswith("tilt") and limits.rod_tilt is not None:
+            name = f"tilt of rod {coordinate.name[-1]}"
+            yield _most(name, coordinate.unit, limits.rod_tilt, t, values)
+        if coordinate.name == "telescope" and limits.telescope_length is not None:
+            span = limits.telescope_length
+            yield _within("length of the telescope", coordinate.unit, span, t, values)
+    if limits.singularity_margin > 0:
+        least = limits.singularity_margin
+        yield _least("margin to singularities", "1", least, t, np.asarray(margin))
+
+
+def _poses(mechanism: AbstractMechanism, q: Scalars, x: Scalars) -> tuple[Scalars, Scalar]:
+    """Passive coordinates and singularity margin; a kernel for `numerics.batch`."""
+    return mechanism.passive(q, x), singularity_margins(mechanism, q, x).least
+
+
+def _load_limits(robot: Robot, t: Series, loads: "JointLoads | None") -> Iterator[LimitUse]:
+    limits, kept = robot.limits, 1 - robot.limits.margin
+    if loads is None:
+        return
+    if limits.rod_force is not None and loads.rods is not None:
+        for k, name in enumerate(loads.rods.names):
+            ends = np.stack([loads.rods.lower[:, k], loads.rods.upper[:, k]])
+            worse = ends[np.abs(ends).argmax(axis=0), np.arange(len(t))]
+            label = f"tension of {name.replace('_', ' ')}"
+            yield _most(label, "N", kept * limits.rod_force, t, worse)
+    if limits.flange_force is not None:
+        size = np.linalg.norm(loads.flange_force, axis=-1)
+        yield _most("force on the flange", "N", kept * limits.flange_force, t, size)
+    if limits.flange_torque is not None:
+        tilting = np.linalg.norm(loads.flange_moment[:, :2], axis=-1)
+        name = "tilting moment on the flange"
+        yield _most(name, "N m", kept * limits.flange_torque, t, tilting)

@@ -1,0 +1,168 @@
+"""What a motion demands: efforts of the drives, and loads in the joints, sample by sample.
+
+Loads come from the balance of every body (`reactions.py`), so that they exist for any robot:
+
+    tension of a rod    along the rod, at its wrist and at its elbow, positive if it pulls
+    lateral             across the rod, at either end
+    bearing of an arm   force, and tilting moment, in the motor's bearing
+    flange              force and moment, about the flange, on what turns on the platform;
+                        on a robot without a turning flange, on the payload
+"""
+
+from typing import NamedTuple
+
+import equinox as eqx
+import numpy as np
+from jaxtyping import Float
+
+from triskele.description.schema import Payload, Robot
+from triskele.dynamics.inverse import efforts
+from triskele.dynamics.limits import LimitUse, limit_uses
+from triskele.dynamics.reactions import Reactions, body_loads, solved_reactions
+from triskele.dynamics.robot import RigidRobot, rigid
+from triskele.dynamics.wrenches import as_force_and_moment, motion_state, payload_wrench
+from triskele.kinematics.cycles import JointMotion, check_coordinates, joint_motion_along
+from triskele.kinematics.motion import Motion
+from triskele.numerics import Scalars, batch
+
+Series = Float[np.ndarray, "N k"]
+
+
+class RodSeries(NamedTuple):
+    """Loads of the rods along a motion [N]; columns are rods."""
+
+    names: tuple[str, ...]
+    lower: Series  #: tension at the wrist
+    upper: Series  #: tension at the elbow
+    lower_lateral: Series  #: magnitude of the force across the rod, at the wrist
+    upper_lateral: Series
+    unique: bool  #: False: redundant constraints share the loads; the least are given
+
+    @property
+    def peak(self) -> Float[np.ndarray, " rods"]:
+        """The largest magnitude of each rod's tension, at either end [N]."""
+        return np.maximum(np.abs(self.lower), np.abs(self.upper)).max(axis=0)
+
+
+class JointLoads(NamedTuple):
+    """Loads in the joints along a motion."""
+
+    rods: RodSeries | None  #: None for a robot without rods
+    bearing_force: Series  #: in each motor's bearing, magnitude [N]
+    bearing_moment: Series  #: tilting moment there, magnitude [N m]
+    flange_force: Series  #: [N], in O
+    flange_moment: Series  #: [N m], in O, about the flange
+    reactions: Reactions
+
+
+class MotionDemands(NamedTuple):
+    """What a motion demands of a robot, in N samples."""
+
+    t: Float[np.ndarray, " N"]  #: [s]
+    joints: JointMotion
+    tau: Series  #: efforts of the drives [N m, N]
+    loads: JointLoads | None  #: None where joints are springs
+    limits: tuple[LimitUse, ...]  #: each limit of the robot file, the tightest first
+
+    @property
+    def rms(self) -> Float[np.ndarray, " n"]:
+        """Root mean square of the efforts over the motion [N m, N]."""
+        return root_mean_square(self.t, self.tau)
+
+    @property
+    def power(self) -> Series:
+        """Mechanical power of each drive [W]."""
+        return self.tau * np.asarray(self.joints.qd)
+
+
+def torques(
+    robot: Robot, motion: Motion, payload: Payload | str | None = None, *, friction: bool = True
+) -> MotionDemands:
+    """Efforts and joint loads of `robot` along `motion`, and how near they come to its limits.
+
+    >>> import triskele as tk
+    >>> robot = tk.load("omron_mini_delta")
+    >>> demands = tk.torques(robot, tk.pick_and_place(robot, rate=100))
+    >>> demands.tau.shape, demands.loads.rods.lower.shape
+    ((101, 3), (101, 6))
+    """
+    model = rigid(robot, payload, friction=friction)
+    check_coordinates(model.mechanism, motion)
+    arrays = tuple(np.asarray(part) for part in (motion.x, motion.xd, motion.xdd))
+    if any(model.springs):
+        tau = np.stack(batch(eqx.Partial(_efforts, model))(*arrays), axis=-1)
+        loads = None
+    else:
+        found = batch(eqx.Partial(_demands, model))(*arrays)
+        tau, carried, poses, wrenches = (np.stack(part, axis=-1) for part in found)
+        held = solved_reactions(model, poses, wrenches)
+        loads = _joint_loads(model, held, poses, carried)
+    joints = joint_motion_along(model.mechanism, motion)
+    t = np.asarray(motion.t)
+    uses = limit_uses(robot, model.mechanism, motion, joints, tau, loads)
+    return MotionDemands(t, joints, tau, loads, uses)
+
+
+def root_mean_square(
+    t: Float[np.ndarray, " N"], values: Float[np.ndarray, "N k"]
+) -> Float[np.ndarray, " k"]:
+    """Over time, by the trapezoidal rule; samples need not be evenly spaced."""
+    return np.sqrt(np.trapezoid(values**2, t, axis=0) / (t[-1] - t[0]))
+
+
+def _efforts(robot: RigidRobot, x: Scalars, xd: Scalars, xdd: Scalars) -> Scalars:
+    """A kernel for `numerics.batch`."""
+    return efforts(robot, motion_state(robot.mechanism, x, xd, xdd))
+
+
+def _demands(
+    robot: RigidRobot, x: Scalars, xd: Scalars, xdd: Scalars
+) -> tuple[Scalars, Scalars, Scalars, Scalars]:
+    """Efforts, wrench of the payload, poses and wrenches of the bodies; a kernel for `batch`."""
+    state = motion_state(robot.mechanism, x, xd, xdd)
+    place = robot.mechanism.bodies.index(robot.carrier)
+    carried = payload_wrench(robot, state.Tdd, robot.gravity_components())
+    force, moment = as_force_and_moment(state.T[place], carried)
+    return (efforts(robot, state), (*force, *moment), *body_loads(robot, state))
+
+
+def _joint_loads(robot: RigidRobot, held: Reactions, poses: Series, carried: Series) -> JointLoads:
+    names = [joint.name for joint in held.joints]
+    motors = [k for k, name in enumerate(names) if name.startswith(("motor", "slider"))]
+    axes = np.array([held.joints[k].axis for k in motors], float)
+    moments = held.moment[:, motors]
+    about = np.sum(moments * axes, axis=-1, keepdims=True) * axes
+    force, moment = carried[:, :3], carried[:, 3:]
+    if "flange" in names:
+        force, moment = held.of("flange")
+    lever = np.array([0.0, 0.0, float(robot.flange_height)])
+    return JointLoads(
+        rods=_rod_series(robot, held, poses),
+        bearing_force=np.linalg.norm(held.force[:, motors], axis=-1),
+        bearing_moment=np.linalg.norm(moments - about, axis=-1),
+        flange_force=force,
+        flange_moment=moment - np.cross(lever, force),
+        reactions=held,
+    )
+
+
+def _rod_series(robot: RigidRobot, held: Reactions, poses: Series) -> RodSeries | None:
+    bodies = robot.mechanism.bodies
+    rods = tuple(name for name in bodies if name.startswith("rod"))
+    if not rods:
+        return None
+    frames = poses.reshape(len(poses), len(bodies), 4, 3)  # columns of each pose
+    along = {name: frames[:, bodies.index(name), 0] for name in rods}
+    columns = []
+    for name in rods:
+        e = along[name]
+        low, high = held.of(f"wrist_{name}")[0], -held.of(f"elbow_{name}")[0]
+        pulls = [np.sum(force * e, axis=-1) for force in (low, high)]
+        across = [
+            np.linalg.norm(force - pull[:, None] * e, axis=-1)
+            for force, pull in zip((low, high), pulls, strict=True)
+        ]
+        columns.append((*pulls, *across))
+    series = (np.stack(part, axis=-1) for part in zip(*columns, strict=True))
+    joints = [k for k, j in enumerate(held.joints) if j.name.startswith(("wrist", "elbow"))]
+    return RodSeries(rods, *series, unique=bool(held.unique[joints, :3].all()))
