@@ -1,1 +1,1 @@
-"""Speed of the library, measured as ratios to a plain C loop: `make bench`."""
+"""Speed of the library, measured as ratios to plain C loops and other engines: `make bench`."""

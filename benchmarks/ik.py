@@ -9,12 +9,8 @@ random order the C loop is about 1.2 times slower, and ours is not.
 """
 
 import ctypes
-import shutil
-import subprocess
-import tempfile
 from collections.abc import Callable, Iterator
 from functools import partial
-from pathlib import Path
 from typing import NamedTuple
 
 import equinox as eqx
@@ -24,6 +20,7 @@ import numpy as np
 from jaxtyping import Array
 from numpy.typing import NDArray
 
+from benchmarks.build import shared_library
 from benchmarks.race import cpu_time, race
 from triskele.kinematics.delta import Delta
 from triskele.kinematics.velocity import joint_motion
@@ -68,17 +65,10 @@ def poses(n: int) -> Numbers:
 
 def c_inverse(delta: Delta) -> Solver | None:
     """The loop of c/ik.c, compiled now; None where no compiler does it."""
-    compiler = shutil.which("cc")
-    if compiler is None:
+    try:
+        loop = shared_library("c/ik.c", ["-O3"]).inverse
+    except OSError:
         return None
-    source = Path(__file__).parent / "c" / "ik.c"
-    with tempfile.TemporaryDirectory() as folder:
-        library = Path(folder) / "ik.so"
-        flags = ["-O3", "-march=native", "-shared", "-fPIC"]
-        command = [compiler, *flags, str(source), "-o", str(library), "-lm"]
-        if subprocess.run(command).returncode:
-            return None
-        loop = ctypes.CDLL(str(library)).inverse
     array = partial(np.ctypeslib.ndpointer, np.float64, flags="C_CONTIGUOUS")
     loop.argtypes = [ctypes.c_long, array(), array(), array()]
     loop.restype = None

@@ -12,7 +12,7 @@ Trust ratios to 10 %, or 30 % where results are new memory (a million poses); na
 import os
 import statistics
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 
@@ -21,6 +21,11 @@ class Lap(NamedTuple):
 
     seconds: float  #: CPU time of one call, median over rounds
     ratio: float  #: to the reference, equation (1)
+    rounds: tuple[float, ...]  #: CPU time of one call in each round [s]
+
+    def times(self, other: "Lap") -> float:
+        """How many times as long as `other` it took, equation (1)."""
+        return _ratio(self.rounds, other.rounds)
 
 
 def pin() -> int | None:
@@ -60,9 +65,10 @@ def race(
         for name, call in candidates.items():
             times[name].append(cpu_time(call, calls[name]))
     return {
-        name: Lap(
-            statistics.median(taken),
-            statistics.median(t / t_ref for t, t_ref in zip(taken, times[reference], strict=True)),
-        )
+        name: Lap(statistics.median(taken), _ratio(taken, times[reference]), tuple(taken))
         for name, taken in times.items()
     }
+
+
+def _ratio(taken: Sequence[float], reference: Sequence[float]) -> float:
+    return statistics.median(t / t_ref for t, t_ref in zip(taken, reference, strict=True))

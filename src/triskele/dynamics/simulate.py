@@ -33,6 +33,7 @@ from triskele.kinematics.velocity import joint_velocity
 from triskele.numerics import Scalar, batch, stacked
 
 _MOST_STEPS = 1_000_000
+_FIRST_STEP = 1e-3  #: [s]; the controller of step sizes corrects it
 
 
 class RobotState(NamedTuple):
@@ -67,11 +68,17 @@ class Simulation(NamedTuple):
     q: Float[np.ndarray, "N n"]
     qd: Float[np.ndarray, "N n"]
     tau: Float[np.ndarray, "N n"]  #: efforts of the drives [N m, N]
-    energy: Float[np.ndarray, " N"]  #: kinetic and potential [J]
+    kinetic: Float[np.ndarray, " N"]  #: energy [J]
+    potential: Float[np.ndarray, " N"]  #: of gravity and springs [J]
     work: Float[np.ndarray, " N"]  #: of the drives since the start [J]
     lost: Float[np.ndarray, " N"]  #: heat since the start [J]
     steps: int  #: of the integrator
     ended: str | None  #: why it ended early, None if it did not
+
+    @property
+    def energy(self) -> Float[np.ndarray, " N"]:
+        """Kinetic and potential [J]."""
+        return self.kinetic + self.potential
 
     @property
     def imbalance(self) -> float:
@@ -100,13 +107,13 @@ def simulate(
         raise InputError("duration and rate must be positive, tolerance between 0 and 1.")
     limits = Limits(singularity_margin=1e-3) if limits is None else limits
     start = jnp.asarray(x, float), jnp.asarray(xd, float)
-    check_reach(robot.mechanism, limits, start[0], "The start")
+    if not _room(robot, limits, start[0]) >= 0:  # NaN has no room either
+        check_reach(robot.mechanism, limits, start[0], "The start")
     times = np.append(np.arange(0, duration, 1 / rate), duration)
     if times[-1] - times[-2] < 1e-9 / rate:
         times = np.delete(times, -2)
-    found = _integrated(
-        robot, thin_delta.of(robot), limits, controller, start, jnp.asarray(times), tolerance
-    )
+    thin, accuracy = thin_delta.of(robot), jnp.asarray(tolerance)
+    found = _integrated(robot, thin, limits, controller, start, jnp.asarray(times), accuracy)
     return _sampled(robot, limits, controller, found)
 
 
@@ -114,10 +121,15 @@ class _Found(NamedTuple):
     """What the integrator returns: samples, then the end of the run, then infinities."""
 
     t: Array
-    samples: tuple[Array, Array, Array, Array]  #: x, xd, work, lost
+    samples: Array  #: x, xd, work, lost
     steps: Array
     stopped: Array  #: whether an event ended it
     failed: Array  #: whether the integrator gave up
+
+
+@eqx.filter_jit
+def _room(robot: RigidRobot, limits: Limits, x: Array) -> Scalar:
+    return slack(robot.mechanism, limits, tuple(x))
 
 
 @eqx.filter_jit
@@ -128,31 +140,32 @@ def _integrated(
     controller: Controller,
     start: tuple[Array, Array],
     times: Array,
-    tolerance: float,
+    tolerance: Array,
 ) -> _Found:
-    def rates(t: Array, y: tuple, _: None) -> tuple:
-        x, xd = y[:2]
+    n = len(start[0])
+    dynamics = eqx.Partial(forward_dynamics, robot) if thin is None else thin.forward_dynamics
+
+    def rates(t: Array, y: Array, _: None) -> Array:
+        x, xd = y[:n], y[n : 2 * n]
         state = _state(robot, x, xd)
         tau = controller(t, state)
-        dynamics = eqx.Partial(forward_dynamics, robot) if thin is None else thin.forward_dynamics
-        xdd = stacked(dynamics(tuple(x), tuple(xd), tuple(tau)))
-        lost = energy(robot, x, xd).lost if _rubs(robot) else jnp.zeros(())
-        return xd, xdd, tau @ state.qd, jnp.asarray(lost)
+        xdd = dynamics(tuple(x), tuple(xd), tuple(tau))
+        lost = energy(robot, x, xd).lost if _rubs(robot) else 0.0
+        return jnp.concatenate([xd, jnp.stack([*xdd, tau @ state.qd, jnp.asarray(lost, float)])])
 
-    def outside(t: Array, y: tuple, *_: object, **__: object) -> Scalar:
-        return slack(robot.mechanism, limits, tuple(y[0]))
+    def outside(t: Array, y: Array, *_: object, **__: object) -> Scalar:
+        return slack(robot.mechanism, limits, tuple(y[:n]))
 
-    zero = jnp.zeros(())
     solution = diffrax.diffeqsolve(
         diffrax.ODETerm(rates),  # pyright: ignore[reportArgumentType]
         diffrax.Dopri8(),
         t0=times[0],
         t1=times[-1],
-        dt0=None,
-        y0=(*start, zero, zero),
+        dt0=jnp.minimum(_FIRST_STEP, times[-1]),
+        y0=jnp.concatenate([*start, jnp.zeros(2)]),
         saveat=diffrax.SaveAt(ts=times, t1=True),
         stepsize_controller=diffrax.PIDController(rtol=tolerance, atol=tolerance),
-        event=diffrax.Event(outside, optx.Newton(1e-9, 1e-9)),
+        event=diffrax.Event(outside, optx.Bisection(1e-12, 1e-12)),
         max_steps=_MOST_STEPS,
         throw=False,
         adjoint=diffrax.ForwardMode(),
@@ -181,8 +194,8 @@ def _sampled(
     t = np.asarray(found.t)
     t = t[np.isfinite(t)]
     kept = np.diff(t, prepend=-1.0) > 0  # the end may be a sample too
-    x, xd, work, lost = (np.asarray(part)[: len(t)][kept] for part in found.samples)
-    t = t[kept]
+    y, n = np.asarray(found.samples)[: len(t)][kept], len(robot.rotors)
+    t, x, xd, work, lost = t[kept], y[:, :n], y[:, n : 2 * n], y[:, -2], y[:, -1]
     q, qd, tau = _controlled(robot, controller, jnp.asarray(t), jnp.asarray(x), jnp.asarray(xd))
     q, qd, tau = np.asarray(q), np.asarray(qd), np.asarray(tau)
     parts = batch(eqx.Partial(energy, robot))(x, xd)
@@ -192,8 +205,9 @@ def _sampled(
         ended = f"at t = {t[-1]:.6g} s: {reason or 'a limit was reached'}"
     elif bool(found.failed):
         ended = f"at t = {t[-1]:.6g} s: the integrator could not go on (too stiff, or not finite)"
-    total = np.asarray(parts.kinetic + parts.potential)
-    return Simulation(t, x, xd, q, qd, tau, total, work, lost, int(found.steps), ended)
+    kinetic, potential = np.asarray(parts.kinetic), np.asarray(parts.potential)
+    steps = int(found.steps)
+    return Simulation(t, x, xd, q, qd, tau, kinetic, potential, work, lost, steps, ended)
 
 
 def _beyond(x: Float[np.ndarray, " n"], xd: Float[np.ndarray, " n"]) -> Array:

@@ -6,25 +6,27 @@ them (with m, mc and O about the elbow, of all rods of the limb together)
 
     m_x = O / d^2       m_c = mc / d - O / d^2       m_b = m - 2 mc / d + O / d^2      (1)
 
-Deriving s.s = d^2 twice, with s = x + (r - R) u - L a and N = L s.a',
+With p = x + (r - R) u, the wrist seen from the motor, s = p - L a and s.s = d^2 give, without
+any trigonometric function, K = L p.a, H = L s.a', C = L cos q and S = L sin q:
 
-    qd = s.xd / N,    sd = xd - L a' qd,    qdd = (s.xdd + sd.sd + L qd^2 s.a) / N      (2)
+    K = (p.p + L^2 - d^2) / 2         H^2 = L^2 (p_u^2 + p_k^2) - K^2
+    C = (K p_u - H p_k) / (p_u^2 + p_k^2)     S = -(H p_u + K p_k) / (p_u^2 + p_k^2)   (2)
 
-The elbow accelerates by b = L (a' qdd - a qd^2). With everything seen from a frame that
-falls freely (b - g, xdd - g), the forces at elbow and platform are
+and s.s = d^2, derived twice in time,
 
-    f_b = m_b (b - g) + m_c (xdd - g)                                                  (3)
-    f_x = sum_i [m_c (b - g) + m_x (xdd - g)] + m_P (xdd - g)                          (4)
-    tau_i = O_A qdd - g.(mc_x a' + mc_z a) + L a'.f_b + t_i,   sum_i w_i t_i = f_x    (5)
+    H qd = s.xd        H qdd = s.xdd + xd.xd + 2 qd (S xd_u + C xd_k) + K qd^2          (3)
 
-where w_i = s_i / N_i = dq_i/dx, and O_A, mc are those of the arm about its axis; m_b can be
-taken as part of the arm. Each limb is computed in its own axes.
-Platform and payload do not turn: only their mass counts. From x no trigonometric function
-is needed: cos q and sin q follow from the inverse kinematics, and N = L h with its root h.
+The elbow accelerates by b = L a' qdd - L a qd^2, where L a = C u - S k, L a' = -S u - C k.
+Forces at the platform, and torques, are then, by virtual power,
 
-Forward dynamics groups the same terms by xdd: M xdd + h = sum_i w_i tau_i with
+    f = m_P (xdd - g) + sum_i [ m_c (b - g) + m_x (xdd - g) ]                          (4)
+    tau = (O_A + m_b L^2) qdd - (mc_x / L + m_b) g.L a' - (mc_z / L) g.L a
+          + m_c L a'.(xdd - g) + H y,                          sum_i s_i y_i = f        (5)
 
-    M = (m_P + sum m_x) 1 + sum_i [ (O_A + m_b L^2) w w' + m_c L (a' w' + w a'') ]     (6)
+with O_A, mc_x, mc_z of the arm about its axis. Platform and payload do not turn: only their
+mass counts. Forward dynamics groups the same terms by xdd, with w = s / H = dq/dx:
+
+    M = (m_P + sum m_x) 1 + sum_i [ (O_A + m_b L^2) w w' + m_c (L a' w' + w L a'') ]    (6)
 
 The closed form is used by handles (`handle.py`), where it pays: see `make bench`.
 """
@@ -39,19 +41,7 @@ from jax.core import Tracer
 from triskele.dynamics.robot import RigidRobot
 from triskele.kinematics.delta import Delta
 from triskele.numerics import Scalar, Scalars, safe_divide, safe_sqrt, solve
-from triskele.spatial.vectors import (
-    Triple,
-    add,
-    combine,
-    cross,
-    dot,
-    minus,
-    plus,
-    rotation_z,
-    scale,
-    subtract,
-    times,
-)
+from triskele.spatial.vectors import Triple, add, combine, cross, dot, plus, scale, subtract, times
 
 _TINY = 1e-100  #: keeps a division finite where a wrist meets its motor
 _THIN = 1e-12  #: moments off the line, relative to those along it, that count as none
@@ -63,117 +53,123 @@ class _Limb(NamedTuple):
     cos: float  #: of its azimuth
     sin: float
     reach: float  #: r - R
-    L: float
-    d: float
+    L2: float  #: L^2
+    gap: float  #: (reach^2 + L^2 - d^2) / 2, the part of K that does not move
     m_c: float
     m_x: float
-    O: float  #: of arm and rotor about the axis, with m_b at the elbow
-    mc_x: float  #: of the arm, with m_b at the elbow
-    mc_z: float
-    g: Triple  #: gravity in the axes of the limb
+    O: float  #: O_A + m_b L^2, with the rotor
+    along: float  #: mc_x / L + m_b
+    across: float  #: mc_z / L
+    g_u: float  #: gravity along u
     mode: int
 
 
 class _Motion(NamedTuple):
-    """One limb at a state, in its own axes u, v, k."""
+    """One limb at a state; a pair holds components along u and k."""
 
-    a: Triple
-    a1: Triple  #: a'
-    w: Triple  #: dq/dx
+    s: Triple  #: in O
+    H: Scalar
+    share: Scalar  #: 1 / H
+    C: Scalar
+    S: Scalar
     qd: Scalar
-    rest: Scalar  #: qdd = w.xdd + rest
+    rest: Scalar  #: H qdd - s.xdd
 
 
 class ThinDelta(NamedTuple):
     """A Delta with thin rods, as numbers."""
 
     limbs: tuple[_Limb, ...]
-    m: float  #: of platform and payload, and m_x of all limbs
+    m: float  #: m_P, payload included, and m_x of all limbs
+    weight: Triple  #: (m + sum m_c) g
     g: Triple
 
     def inverse_dynamics(self, x: Scalars, xd: Scalars, xdd: Scalars) -> Scalars:
         """tau [N m] of (5)."""
-        f_x = scale(self.m, subtract((xdd[0], xdd[1], xdd[2]), self.g))
-        own, ways = [], []
+        push, xx, vv = _triple(xdd), _square(x), _square(xd)
+        f = subtract(scale(self.m, push), self.weight)
+        own, rods, levers = [], [], []
         for limb in self.limbs:
-            push = _seen(limb, xdd)
-            motion = _motion(limb, x, xd)
-            qdd = dot(motion.w, push) + motion.rest
-            b = _elbow(limb, motion, qdd)
-            f_x = add(f_x, _back(limb, scale(limb.m_c, b)))
-            lifted = subtract(push, limb.g)
-            own.append(_own(limb, motion, qdd) + limb.L * limb.m_c * dot(motion.a1, lifted))
-            ways.append(_back(limb, motion.w))
-        shares = _solve_columns(ways, f_x)
-        return tuple(mine + share for mine, share in zip(own, shares, strict=True))
+            motion = self._motion(limb, x, xd, xx, vv)
+            qdd = (dot(motion.s, push) + motion.rest) * motion.share
+            f = add(f, _elbow(limb, motion, qdd))
+            lifted = _u(limb, push) - limb.g_u, push[2] - self.g[2]
+            held = motion.S * lifted[0] + motion.C * lifted[1]  # -L a'.(xdd - g)
+            own.append(self._arm(limb, motion, qdd) - limb.m_c * held)
+            rods.append(motion.s)
+            levers.append(motion.H)
+        shares = _solve_columns(rods, f)
+        return tuple(a + b * c for a, b, c in zip(own, levers, shares, strict=True))
 
     def forward_dynamics(self, x: Scalars, xd: Scalars, tau: Scalars) -> Scalars:
         """xdd [m/s^2] of (6)."""
         M: list[list[Scalar]] = [[self.m if i == j else 0.0 for j in range(3)] for i in range(3)]
-        push = scale(self.m, self.g)
+        push, xx, vv = self.weight, _square(x), _square(xd)
         for limb, effort in zip(self.limbs, tau, strict=True):
-            motion = _motion(limb, x, xd)
-            b = _elbow(limb, motion, motion.rest)  # at xdd = 0
-            own = _own(limb, motion, motion.rest)
-            own = own - limb.L * limb.m_c * dot(motion.a1, limb.g)
-            push = add(push, _back(limb, combine((effort - own, motion.w), (-limb.m_c, b))))
-            w, a1 = _back(limb, motion.w), _back(limb, motion.a1)
-            half = combine((limb.O / 2, w), (limb.m_c * limb.L, a1))
+            motion = self._motion(limb, x, xd, xx, vv)
+            qdd = motion.rest * motion.share  # at xdd = 0
+            w = scale(motion.share, motion.s)
+            held = motion.S * limb.g_u + motion.C * self.g[2]  # -L a'.g
+            own = self._arm(limb, motion, qdd) + limb.m_c * held
+            push = add(push, subtract(scale(effort - own, w), _elbow(limb, motion, qdd)))
+            slope = (-motion.S * limb.cos, -motion.S * limb.sin, -motion.C)  # L a'
+            half = combine((limb.O / 2, w), (limb.m_c, slope))
             for i in range(3):
                 for j in range(i, 3):
                     M[i][j] = M[i][j] + half[i] * w[j] + w[i] * half[j]
         rows = tuple(tuple(M[min(i, j)][max(i, j)] for j in range(3)) for i in range(3))
         return solve(rows, push)
 
+    def _motion(self, limb: _Limb, x: Scalars, xd: Scalars, xx: Scalar, vv: Scalar) -> _Motion:
+        """Equations (2) and (3); x.x and xd.xd are the same for all limbs."""
+        x_u, v_u, z = _u(limb, x), _u(limb, xd), x[2]
+        p_u = x_u + limb.reach
+        K = 0.5 * xx + (limb.reach * x_u + limb.gap)
+        square = p_u * p_u + z * z
+        H = limb.mode * safe_sqrt(limb.L2 * square - K * K)
+        part = 1 / (square + _TINY)
+        C, S = (K * p_u - H * z) * part, -(H * p_u + K * z) * part
+        out = limb.reach - C
+        s = (x[0] + out * limb.cos, x[1] + out * limb.sin, z + S)
+        share = safe_divide(1.0, H)
+        qd = dot(s, _triple(xd)) * share
+        rest = vv + qd * (2 * (S * v_u + C * xd[2]) + K * qd)
+        return _Motion(s, H, share, C, S, qd, rest)
 
-def _motion(limb: _Limb, x: Scalars, xd: Scalars) -> _Motion:
-    """Inverse kinematics without angles, and (2) without its term in xdd."""
-    s_u, s_v, s_k = _seen(limb, x)
-    s_u = s_u + limb.reach
-    square = s_u * s_u + s_k * s_k
-    k = (square + (s_v * s_v + (limb.L**2 - limb.d**2))) * (0.5 / limb.L)
-    h = limb.mode * safe_sqrt(square - k * k)
-    part = 1 / (square + _TINY)
-    cos, sin = (k * s_u - h * s_k) * part, -(h * s_u + k * s_k) * part
-    a, a1 = (cos, 0.0, -sin), (-sin, 0.0, -cos)
-    rod = (s_u - limb.L * cos, s_v, s_k + limb.L * sin)
-    share = safe_divide(1.0, limb.L * h)  # N = L s.a' = L h
-    w, speed = scale(share, rod), _seen(limb, xd)
-    qd = dot(w, speed)
-    sd = subtract(speed, scale(limb.L * qd, a1))
-    rest = (dot(sd, sd) + limb.L * qd * qd * dot(rod, a)) * share
-    return _Motion(a, a1, w, qd, rest)
+    def _arm(self, limb: _Limb, motion: _Motion, qdd: Scalar) -> Scalar:
+        """Inertia and weight of an arm with m_b at its end [N m]."""
+        g_u, g_k = limb.g_u, self.g[2]
+        weight = limb.along * (motion.S * g_u + motion.C * g_k)
+        if limb.across:
+            weight = weight + limb.across * (motion.S * g_k - motion.C * g_u)
+        return limb.O * qdd + weight
 
 
 def _elbow(limb: _Limb, motion: _Motion, qdd: Scalar) -> Triple:
-    """b - g [m/s^2]."""
-    turning = combine((limb.L * qdd, motion.a1), (-limb.L * motion.qd * motion.qd, motion.a))
-    return subtract(turning, limb.g)
+    """m_c b [N], in O; the weight of m_c is counted elsewhere."""
+    C, S, fast = motion.C, motion.S, motion.qd * motion.qd
+    b_u, b_k = -limb.m_c * (S * qdd + C * fast), limb.m_c * (S * fast - C * qdd)
+    return times(limb.cos, b_u), times(limb.sin, b_u), b_k
 
 
-def _own(limb: _Limb, motion: _Motion, qdd: Scalar) -> Scalar:
-    """Torque of the arm with m_b at its end [N m]; its first moment is mc_x a + mc_z z."""
-    weight = limb.mc_x * dot(limb.g, motion.a1) + limb.mc_z * dot(limb.g, motion.a)
-    return limb.O * qdd - weight
+def _u(limb: _Limb, vector: Scalars) -> Scalar:
+    """The component of a vector along u."""
+    return plus(times(limb.cos, vector[0]), times(limb.sin, vector[1]))
 
 
-def _seen(limb: _Limb, vector: Scalars) -> Triple:
-    """A vector in the axes of the limb."""
-    x, y, z = vector[:3]
-    c, s = limb.cos, limb.sin
-    return plus(times(c, x), times(s, y)), minus(times(c, y), times(s, x)), z
+def _square(vector: Scalars) -> Scalar:
+    return dot(_triple(vector), _triple(vector))
 
 
-def _back(limb: _Limb, vector: Triple) -> Triple:
-    """A vector of the limb in the axes of O."""
-    return rotation_z(limb.sin, limb.cos, vector)
+def _triple(vector: Scalars) -> Triple:
+    return vector[0], vector[1], vector[2]
 
 
 def _solve_columns(columns: list[Triple], right: Triple) -> Scalars:
-    """t with sum_i columns_i t_i = right, by cross products."""
-    w1, w2, w3 = columns
-    n1, n2, n3 = cross(w2, w3), cross(w3, w1), cross(w1, w2)
-    volume = safe_divide(1.0, dot(w1, n1))
+    """y with sum_i columns_i y_i = right, by cross products."""
+    first, second, third = columns
+    n1, n2, n3 = cross(second, third), cross(third, first), cross(first, second)
+    volume = safe_divide(1.0, dot(first, n1))
     return dot(n1, right) * volume, dot(n2, right) * volume, dot(n3, right) * volume
 
 
@@ -182,6 +178,8 @@ def of(robot: RigidRobot) -> ThinDelta | None:
     delta = robot.mechanism
     if any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves(robot)):
         return None
+    robot = jax.tree.map(np.asarray, robot)  # once: each number taken from JAX costs 10 us
+    delta = robot.mechanism
     if not isinstance(delta, Delta) or delta.telescope is not None or delta.connector_offset:
         return None
     laws = (*robot.drive_friction, *robot.passive_friction, robot.ball_friction, *robot.springs)
@@ -194,7 +192,8 @@ def of(robot: RigidRobot) -> ThinDelta | None:
     limbs = tuple(_limb(robot, delta, i, bodies[f"arm_{i + 1}"], rods[i]) for i in range(3))
     mass = bodies["platform"][0] + float(robot.payload[0]) + sum(limb.m_x for limb in limbs)
     gx, gy, gz = np.asarray(robot.gravity).tolist()
-    return ThinDelta(limbs, float(mass), (gx, gy, gz))
+    falling = float(mass) + sum(limb.m_c for limb in limbs)
+    return ThinDelta(limbs, float(mass), scale(falling, (gx, gy, gz)), (gx, gy, gz))
 
 
 def _thin(ten: np.ndarray) -> bool:
@@ -212,19 +211,20 @@ def _limb(
     m_b = m - 2 * mc / d + O / d**2
     azimuth = float(delta.azimuth[i])
     cos, sin = _snapped(math.cos(azimuth)), _snapped(math.sin(azimuth))
-    gx, gy, gz = np.asarray(robot.gravity).tolist()
+    gx, gy, _ = np.asarray(robot.gravity).tolist()
+    reach = float(delta.platform_radius[i] - delta.base_radius[i])
     return _Limb(
         cos=cos,
         sin=sin,
-        reach=float(delta.platform_radius[i] - delta.base_radius[i]),
-        L=L,
-        d=d,
+        reach=reach,
+        L2=L * L,
+        gap=(reach**2 + L**2 - d**2) / 2,
         m_c=mc / d - O / d**2,
         m_x=O / d**2,
         O=float(arm[5]) + float(robot.rotors[i]) + m_b * L * L,
-        mc_x=float(arm[1]) + m_b * L,
-        mc_z=float(arm[3]),
-        g=(cos * gx + sin * gy, cos * gy - sin * gx, gz),
+        along=float(arm[1]) / L + m_b,
+        across=float(arm[3]) / L,
+        g_u=cos * gx + sin * gy,
         mode=delta.working_mode[i],
     )
 

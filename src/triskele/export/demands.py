@@ -48,7 +48,7 @@ def _load_columns(loads: JointLoads) -> Iterator[tuple[str, tuple[str, np.ndarra
 
 
 def simulation_table(mechanism: AbstractMechanism, run: Simulation) -> Table:
-    """Columns t, x, y, z, xd, ..., q1, ..., tau1, ..., energy, work, lost."""
+    """Columns t, x, y, z, xd, ..., q1, ..., tau1, ..., and energies."""
     columns = {"t": ("s", run.t)}
     groups = (
         (mechanism.platform_coordinates, (run.x, run.xd)),
@@ -60,6 +60,6 @@ def simulation_table(mechanism: AbstractMechanism, run: Simulation) -> Table:
             columns[f"{name}d"] = (f"{unit}/s", rates[:, k])
     for k, coordinate in enumerate(mechanism.joint_coordinates):
         columns[f"tau{k + 1}"] = (effort_unit(coordinate), run.tau[:, k])
-    for name in ("energy", "work", "lost"):
+    for name in ("kinetic", "potential", "work", "lost"):
         columns[name] = ("J", getattr(run, name))
     return Table(columns, "simulation")

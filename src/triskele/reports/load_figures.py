@@ -56,7 +56,9 @@ def simulation_figure(robot: Robot, mechanism: AbstractMechanism, run: Simulatio
             efforts.plot(run.t, run.tau[:, k], label=f"{name} [{shown}]", lw=1.5)
         efforts.set_ylabel("effort of the drives")
         _outside(efforts)
-        energy.plot(run.t, run.energy - run.energy[0], label="energy gained", lw=1.5)
+        energy.plot(run.t, run.kinetic, label="kinetic energy", lw=1.5)
+        lifted = run.potential - run.potential[0]
+        energy.plot(run.t, lifted, label="potential, from the start", lw=1.5)
         energy.plot(run.t, run.work, label="work of the drives", lw=1.5, ls="--")
         energy.plot(run.t, run.lost, label="lost to friction", lw=1.5, ls=":")
         energy.set(xlabel="t [s]", ylabel="[J]")

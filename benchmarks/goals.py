@@ -1,0 +1,100 @@
+"""What the measurements should show, and whether they do."""
+
+from typing import NamedTuple
+
+from benchmarks import dynamics, ik, peers, pinocchio_delta, simulation
+from benchmarks.dynamics import Race
+from benchmarks.simulation import Run
+
+MOST, AIM, LIMIT = 5.0, 4.0, 8.0  #: torque_function in C SIMD loops: goal, hope, and failure
+FASTER = 50.0  #: times that Pinocchio takes longer for a torque
+LATENCY = 25.0  #: CPU time of one call of torque_function [us]
+SIMULATED_FASTER = 15.0  #: times that Pinocchio takes longer for a simulated second
+
+
+class Goal(NamedTuple):
+    """One goal: `value` should be at most, or at least, `limit`."""
+
+    text: str
+    value: float
+    limit: float
+    at_most: bool
+    counts: bool = True  #: whether there was what it is about, such as a C compiler
+
+    @property
+    def meets(self) -> bool | None:
+        """Whether it is met; None if it cannot be judged here."""
+        if not self.counts:
+            return None
+        return self.value <= self.limit if self.at_most else self.value >= self.limit
+
+    def sentence(self) -> str:
+        """The finding in one line."""
+        verdict = {True: "meets", False: "misses", None: "cannot be judged by"}[self.meets]
+        side = "at most" if self.at_most else "at least"
+        return f"{self.text}: {self.value:.3g}; {verdict} the goal of {side} {self.limit:g}."
+
+
+def of_kinematics(rows: tuple[ik.Row, ...], reference: str, compiled: bool) -> Goal:
+    """The public inverse kinematics in units of the C loop."""
+    largest = max(ik.SIZES)
+    ratio = next(row.ratio for row in rows if (row.name, row.n) == (ik.OURS, largest))
+    text = f"Inverse kinematics at N = {largest:,}, in units of the {reference}"
+    return Goal(text, ratio, ik.GOAL, at_most=True, counts=compiled)
+
+
+def of_batches(races: tuple[Race, ...]) -> list[Goal]:
+    """The handle in units of the C loop, and engines in units of the handle."""
+    last = races[-1]
+    ours = last.laps[dynamics.HANDLE]
+    text = f"{dynamics.HANDLE} at N = {last.n:,} (hoped for: {AIM:g}), in units of {last.reference}"
+    compiled = last.reference == peers.SIMD
+    goals = [Goal(text, ours.ratio, MOST, at_most=True, counts=compiled)]
+    for name in (pinocchio_delta.CPP, pinocchio_delta.BY_HAND):
+        if name in last.laps:
+            ratio = last.laps[name].times(ours)
+            goals.append(Goal(_engine(name, last.n), ratio, FASTER, at_most=False))
+    if len(goals) == 1 and pinocchio_delta.PYTHON in races[0].laps:
+        per_state = races[0].laps[pinocchio_delta.PYTHON].seconds / races[0].n
+        text = _engine(pinocchio_delta.PYTHON, last.n)
+        ratio = per_state / (ours.seconds / last.n)
+        goals.append(Goal(text, ratio, FASTER, at_most=False, counts=False))
+    return goals
+
+
+def _engine(name: str, n: int) -> str:
+    return f"{name}, in units of {dynamics.HANDLE} at N = {n:,}"
+
+
+def of_single_calls(found: Race) -> Goal:
+    """Latency of the handle."""
+    microseconds = 1e6 * found.laps[dynamics.LATENCY].seconds
+    return Goal(f"{dynamics.LATENCY}, CPU time in us", microseconds, LATENCY, at_most=True)
+
+
+def of_simulation(runs: tuple[Run, ...]) -> list[Goal]:
+    """Pinocchio's simulation in units of ours."""
+    ours = runs[0]
+    text = f"One simulated second by {{}}, in units of {ours.name}"
+    names = (pinocchio_delta.CPP, pinocchio_delta.PYTHON)
+    goals = [
+        Goal(
+            text.format(run.name),
+            run.lap.times(ours.lap),
+            SIMULATED_FASTER,
+            at_most=False,
+            counts=max(run.error, ours.error) <= simulation.ACCURACY,
+        )
+        for run in runs
+        if run.name in names
+    ]
+    return goals[:1]
+
+
+def fails(races: tuple[Race, ...]) -> str | None:
+    """What is wrong if the handle is much slower than the C loop; None if it is not."""
+    last = races[-1]
+    ratio = last.laps[dynamics.HANDLE].ratio
+    if last.reference != peers.SIMD or ratio <= LIMIT:
+        return None
+    return f"{dynamics.HANDLE} takes {ratio:.1f} times the {last.reference}, more than {LIMIT:g}."

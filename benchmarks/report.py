@@ -1,0 +1,125 @@
+"""The measurements as tables for people and as JSON for programs."""
+
+from collections.abc import Iterable
+
+from rich.table import Table
+
+from benchmarks import ik
+from benchmarks.dynamics import Race
+from benchmarks.goals import Goal
+from benchmarks.simulation import Run
+
+Json = dict[str, object]
+
+
+def kinematics(rows: tuple[ik.Row, ...], where: str) -> Table:
+    """CPU time per pose, one row per candidate."""
+    table = Table(
+        title="Delta: CPU time per pose in ns (and its ratio to the first row)",
+        caption=f"CPU time of all threads, {where}. The first row solves the inverse problem. "
+        "Compilation: at the largest N shown.",
+    )
+    _columns(table, ik.SIZES)
+    for name in dict.fromkeys(row.name for row in rows):
+        mine = {row.n: row for row in rows if row.name == name}
+        cells = [_cell(mine.get(n)) for n in ik.SIZES]
+        table.add_row(name, *cells, _seconds(mine[max(mine)].compilation))
+    return table
+
+
+def inverse_dynamics(races: tuple[Race, ...], where: str) -> Table:
+    """CPU time per state, one row per candidate."""
+    table = Table(
+        title="Delta, inverse dynamics: CPU time per state in ns (and its ratio to the first row)",
+        caption=f"CPU time of all threads, {where}. Pinocchio and MuJoCo, 12 coordinates and 9 "
+        "loops, are given the motion of all joints. acceleration_function is forward dynamics.",
+    )
+    _columns(table, [race.n for race in races])
+    for name in dict.fromkeys(name for race in races for name in race.laps):
+        cells = [_time(race, name) for race in races]
+        compilation = [race.compilation[name] for race in races if name in race.compilation]
+        table.add_row(name, *cells, _seconds(compilation[-1] if compilation else None))
+    return table
+
+
+def single_calls(found: Race, where: str) -> Table:
+    """CPU time per call."""
+    table = Table(title="One state per call, from Python", caption=f"CPU time, {where}.")
+    for title in ("", "us", "ratio"):
+        table.add_column(title, justify="right" if title else "left")
+    for name, lap in found.laps.items():
+        table.add_row(name, f"{1e6 * lap.seconds:.2f}", f"{lap.ratio:.2f}")
+    return table
+
+
+def simulation(runs: tuple[Run, ...], where: str) -> Table:
+    """CPU time per simulated second."""
+    table = Table(
+        title="One simulated second under given torques",
+        caption=f"CPU time, {where}. Error: of the platform's position, at most, over the second.",
+    )
+    for title in ("", "setting", "error in m", "ms", "ratio"):
+        table.add_column(title, justify="right" if title else "left", no_wrap=True)
+    for run in runs:
+        times = f"{1e3 * run.lap.seconds:.3f}", f"{run.lap.ratio:.3g}"
+        table.add_row(run.name, run.setting, f"{run.error:.1e}", *times)
+    return table
+
+
+def as_json(
+    rows: tuple[ik.Row, ...],
+    races: tuple[Race, ...],
+    single: Race,
+    runs: tuple[Run, ...],
+    goals: Iterable[Goal],
+) -> Json:
+    """Everything measured, in plain numbers."""
+    return {
+        "goals": [{**goal._asdict(), "meets": goal.meets} for goal in goals],
+        "kinematics": [row._asdict() for row in rows],
+        "inverse_dynamics": [row for race in races for row in _rows(race)],
+        "single_calls": _rows(single),
+        "simulation": [
+            {
+                "name": run.name,
+                "setting": run.setting,
+                "error": run.error,
+                "milliseconds": 1e3 * run.lap.seconds,
+                "ratio": run.lap.ratio,
+            }
+            for run in runs
+        ],
+    }
+
+
+def _rows(race: Race) -> list[Json]:
+    return [
+        {
+            "name": name,
+            "n": race.n,
+            "nanoseconds": 1e9 * lap.seconds / race.n,
+            "ratio": lap.ratio,
+            "compilation": race.compilation.get(name),
+        }
+        for name, lap in race.laps.items()
+    ]
+
+
+def _columns(table: Table, sizes: Iterable[int]) -> None:
+    table.add_column("")
+    for n in sizes:
+        table.add_column(f"N = {n:,}", justify="right", no_wrap=True)
+    table.add_column("compilation", justify="right")
+
+
+def _cell(row: ik.Row | None) -> str:
+    return "-" if row is None else f"{row.nanoseconds:.1f} ({row.ratio:.2f})"
+
+
+def _time(race: Race, name: str) -> str:
+    lap = race.laps.get(name)
+    return "-" if lap is None else f"{1e9 * lap.seconds / race.n:.1f} ({lap.ratio:.2f})"
+
+
+def _seconds(compilation: float | None) -> str:
+    return "-" if compilation is None else f"{compilation:.2f} s"
