@@ -12,7 +12,7 @@ from pathlib import Path
 import typer
 from typer.exceptions import Abort, Exit, TyperException
 
-from triskele.cli import describe, dynamics, motion, move
+from triskele.cli import describe, dynamics, motion, move, reproduce
 from triskele.errors import TriskeleError
 
 app = typer.Typer(
@@ -38,6 +38,7 @@ app.command("workspace")(move.workspace)
 app.command("motion")(motion.motion)
 app.command("torques")(dynamics.torques)
 app.command("simulate")(dynamics.simulate)
+app.command("reproduce")(reproduce.reproduce)
 
 
 @app.callback(invoke_without_command=True)

@@ -48,7 +48,7 @@ Trajectory = Callable[[ArrayLike, ArrayLike], np.ndarray]
 def trajectory_function(
     robot: RigidRobot, efforts: Callable[[jax.Array], jax.Array], times: ArrayLike, tolerance: float
 ) -> Trajectory:
-    """x at `times` [s] from x and xd at the first of them, driven by `efforts`(t) [N m, N].
+    """x at `times` [s] from x and xd at the first of them, driven by `efforts` of t [N m, N].
 
     The bare integrator of `simulate`, for many runs: no samples between, no energy, and no
     check that the robot stays in its workspace.

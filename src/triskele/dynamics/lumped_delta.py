@@ -12,8 +12,8 @@ that of the distributed rod (`inverse.py`) by about 5 %. Kuo prints mu = m_2, th
 a rod at both ends, which is right for a pair of such rods; `whole` reproduces it.
 
 Reference: Y.-L. Kuo, Mathematical modeling and analysis of the Delta robot with flexible
-links, Computers and Mathematics with Applications 71 (2016) 1973, equations 11 to 16 with
-r = r_A - r_B, which is printed with the wrong sign, and gravity towards the platform.
+links, 2016, equations 11 to 16 with r = r_A - r_B, which is printed with the wrong sign, and
+gravity towards the platform.
 """
 
 from typing import NamedTuple

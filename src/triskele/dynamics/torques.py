@@ -25,7 +25,7 @@ from triskele.kinematics.cycles import JointMotion, check_coordinates, joint_mot
 from triskele.kinematics.motion import Motion
 from triskele.numerics import Scalars, batch
 
-Series = Float[np.ndarray, "N k"]
+Series = Float[np.ndarray, "N _"]
 
 
 class RodSeries(NamedTuple):

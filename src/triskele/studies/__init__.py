@@ -1,0 +1,1 @@
+"""Published experiments, one module each: what the paper printed beside what we compute."""
