@@ -268,6 +268,30 @@ def batch(function: Callable[..., Result]) -> Callable[..., Result]:
     return over
 
 
+def tabulate(function: Callable[..., Result]) -> Callable[..., Result]:
+    """`batch` for tables of many lengths: NumPy arrays come back, one compilation serves many N.
+
+    N is filled up to the next power of two, or of CHUNK beyond it, with copies of the last row.
+
+    >>> tabulate(lambda p: p[0] * p[1])(np.array([[2.0, 3.0], [4.0, 5.0], [6.0, 7.0]]))
+    array([ 6., 20., 42.])
+    """
+
+    def over(*arrays: ArrayLike) -> Result:
+        n = len(np.asarray(arrays[0]))
+        filled = [filled_up(np.asarray(array, float)) for array in arrays]
+        return jax.tree.map(lambda leaf: np.asarray(leaf)[:n], batch(function)(*filled))
+
+    return over
+
+
+def filled_up(rows: np.ndarray) -> np.ndarray:
+    """`rows`, and copies of the last one up to a round number of them."""
+    n = len(rows)
+    size = -(-n // CHUNK) * CHUNK if n > CHUNK else 1 << max(n - 1, 1).bit_length()
+    return np.concatenate([rows, np.repeat(rows[-1:], size - n, axis=0)])
+
+
 def _rows(array: ArrayLike) -> np.ndarray | Array:
     """`array` as it is, if it is (N, k): columns are cut under `jit`, where that is cheap.
 

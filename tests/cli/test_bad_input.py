@@ -417,6 +417,17 @@ def outputs() -> Iterator[Case]:
         yield said(f"{line} without suffix", f"{line} --out out", r"out: the name must end in \.")
         nowhere = rf"no/out{good}: the directory no does not exist"
         yield said(f"{line} nowhere", f"{line} --out no/out{good}", nowhere)
+    for command in ("torques", "simulate"):
+        line = f"{command} {D3S}"
+        yield said(
+            f"{command} to .txt", f"{line} --out a.txt", r"a.txt: the name must end in \.csv"
+        )
+        yield said(f"{command} drawn as .csv", f"{line} --figure a.csv", r"must end in \.png")
+        yield said(
+            f"{command} nowhere", f"{line} --out no/a.csv", r"the directory no does not exist"
+        )
+        both = f"{line} --out a.png --figure b.png"
+        yield said(f"{command} drawn twice", both, r"both figures; give one")
     motion = f"motion {D3S} circle"
     yield said("figure as table", f"{motion} --figure a.csv", r"a.csv: the name must end in .png")
     yield said("two figures", f"{motion} --out a.png --figure b.png", r"both figures; give one")
@@ -604,9 +615,56 @@ def motions() -> Iterator[Case]:
     yield said("line of a 3prs", f"motion {PRS} line", expected)
 
 
+def dynamics() -> Iterator[Case]:
+    """Payloads that cannot exist, motions that cannot be, robots without masses."""
+    for command in ("torques", "simulate"):
+        for typed, expected in (
+            ("--payload -1", r"--payload is -1 kg; a payload has a positive mass"),
+            ("--payload 0", r"--payload is 0 kg; a payload has a positive mass"),
+            ("--payload nan", r"has no payload 'nan' \(it has none\); give a mass"),
+            ("--payload 1e400", r"--payload: 1e400 is not a finite number"),
+            (
+                "--payload brick",
+                r"has no payload 'brick' .*; give a mass, such as 2.5",
+            ),
+            ("--payload 3mm", r"--payload: .*'3mm'|--payload: .*mm"),
+            ("--payload 2 --payload-inertia 1,1,3", r"cannot exist: one principal moment exceeds"),
+            ("--payload 2 --payload-inertia -1,1,1", r"The payload cannot exist"),
+            ("--payload 2 --payload-inertia 1,1", r"--payload-inertia is three numbers.*2 given"),
+            ("--payload 2 --payload-centre 0,0", r"--payload-centre is three numbers.*2 given"),
+            ("--payload 2 --payload-centre 0,x,0", r"--payload-centre: "),
+            ("--payload-centre 0,0,0", r"--payload-centre needs --payload"),
+            ("--payload-inertia 0,0,0", r"--payload-inertia needs --payload"),
+        ):
+            yield said(f"{command} {typed}", f"{command} {D3S} {typed}", expected)
+        lacking = f"{command} abb_irb360_1130"
+        yield said(lacking, lacking, r"abb_irb360_1130 has no 'bodies', which dynamics needs; add")
+    for typed, expected in (
+        ("--motion square", r"No motion is called 'square'"),
+        ("--motion none.csv", r"none.csv: no such file"),
+        ("--motion circle --radius 3 --rate 100", r"The motion leaves the reach of the robot"),
+        ("--motion circle --start 0,0,-1", r"motion circle has no use for --start"),
+    ):
+        yield said(f"torques {typed}", f"torques {D3S} {typed}", expected)
+    for typed, expected in (
+        ("--at 0,0,-5", r"The start is out of reach: leg"),
+        ("--at 0,0", r"--at: a pose of d3s_800 is 3 numbers.*2 given"),
+        ("--speed 1,2", r"--speed: a velocity of d3s_800 is 3 numbers.*2 given"),
+        ("--torque 1,2", r"--torque: the efforts of d3s_800 is 3 numbers.*2 given"),
+        ("--torque strong", r"--torque: the efforts of d3s_800 is 3 numbers"),
+        ("--duration 0", r"--duration is 0 s; it must be positive"),
+        ("--rate -1", r"--rate is -1 Hz; it must be positive"),
+        ("--tolerance 2", r"tolerance between 0 and 1"),
+    ):
+        yield said(f"simulate {typed}", f"simulate {D3S} {typed}", expected)
+    yield said("no study", "reproduce rigid", r"There is no study 'rigid'. Did you mean 'rigid_d")
+    missing = r"--figures no: there is no such folder"
+    yield said("no folder", "reproduce rigid_delta --figures no", missing)
+
+
 FAMILIES = (
     *(not_files, truncated, misspelt, out_of_bounds, incomplete, unusable, numbers),
-    *(beyond_reach, usage, outputs, tables, motions),
+    *(beyond_reach, usage, outputs, tables, motions, dynamics),
 )
 CASES = [case for family in FAMILIES for case in family()]
 

@@ -26,7 +26,9 @@ IRB = "abb_irb360_6_1600"
 POSE = ("0.2", "-0.3", "-1.0", "0.5")
 JOINTS = (4.082327, 42.024601, 7.096374)  # [deg], of IRB at POSE
 COMMANDS = ("robots", "show", "init", "check", "schema", "ik", "fk", "workspace", "motion")
+COMMANDS += ("torques", "simulate", "reproduce")
 BRISK = {"workspace": ("--resolution", "15"), "motion": ("--rate", "100")}
+BRISK |= {"torques": ("--rate", "100"), "simulate": ("--rate", "100")}
 SHEET = {
     *("robot", "kind", "title", "home", "joints_at_home", "units", "assembly_residual_m"),
     *("singularity_margins", "mobility", "bodies", "problems", "remarks", "assumptions"),

@@ -37,11 +37,7 @@ def robot(name: str) -> tuple[AbstractMechanism, tuple[Ours, ...]]:
     """The mechanism, and our answers at home and at random poses around it."""
     mechanism = build(load(name))
     home = np.asarray(stacked(mechanism.home()))
-    scales = mechanism.scales()
-    half = _ASIDE * float(np.asarray(scales.loops[0])) / np.array(scales.platform, float)
-    half[3:] = _TURN
-    box = np.stack([home - half, home + half], axis=1)
-    poses = np.stack([home, *random_poses(mechanism, box, COUNT)])
+    poses = np.stack([home, *random_poses(mechanism, around_home(mechanism), COUNT)])
     q, T, Td = _answers(mechanism, poses)
     return mechanism, tuple(
         Ours(
@@ -52,6 +48,15 @@ def robot(name: str) -> tuple[AbstractMechanism, tuple[Ours, ...]]:
         )
         for k in range(len(poses))
     )
+
+
+def around_home(mechanism: AbstractMechanism) -> Numbers:
+    """The box (n, 2) that poses are drawn from."""
+    home = np.asarray(stacked(mechanism.home()))
+    scales = mechanism.scales()
+    half = _ASIDE * float(np.asarray(scales.loops[0])) / np.array(scales.platform, float)
+    half[3:] = _TURN
+    return np.stack([home - half, home + half], axis=1)
 
 
 def _answers(mechanism: AbstractMechanism, poses: Numbers) -> tuple[Numbers, Numbers, Numbers]:

@@ -60,7 +60,7 @@ def torques(
 ) -> None:
     """Torques of the drives and loads in the joints along a motion, against their limits.
 
-    Example: triskele torques abb_irb360_6_1600 --motion pick-and-place --payload 2.5
+    Example: triskele torques omron_mini_delta --motion pick-and-place --payload 0.5
     """
     table, drawing = _targets(out, figure)
     asked = Asked(*built(robot), options)
@@ -281,7 +281,7 @@ def simulate(
 
     `--torque hold` gives each drive what keeps the robot at rest at the start.
 
-    Example: triskele simulate d3s_800 --at 0.1,0.05,-0.847 --torque 0,0,0 --duration 0.2
+    Example: triskele simulate omron_mini_delta --torque hold --payload 0.1 --duration 0.2
     """
     table, drawing = _targets(out, figure)
     described, mechanism = built(robot)

@@ -23,7 +23,7 @@ def reproduce(
 ) -> None:
     """Published experiments: the paper's value, ours, and whether they agree.
 
-    Example: triskele reproduce rigid_delta --figures out
+    Example: triskele reproduce rigid_delta
     """
     if name is not None and name not in STUDIES:
         raise UnknownName(f"There is no study '{name}'. {did_you_mean(name, STUDIES)}")

@@ -27,7 +27,7 @@ Handle = Callable[[ArrayLike, ArrayLike, ArrayLike], np.ndarray]
 
 
 def torque_function(robot: RigidRobot) -> Handle:
-    """tau(x, xd, xdd) [N m, N], for one state, (n,) arrays, or for N of them, (N, n)."""
+    """Efforts tau(x, xd, xdd) [N m, N], for one state, (n,) arrays, or for N of them, (N, n)."""
     thin = thin_delta.of(robot)
     fixed = _numbers(robot)
     kernel = eqx.Partial(inverse_dynamics, fixed) if thin is None else thin.inverse_dynamics
@@ -35,7 +35,7 @@ def torque_function(robot: RigidRobot) -> Handle:
 
 
 def acceleration_function(robot: RigidRobot) -> Handle:
-    """xdd(x, xd, tau), for one state, (n,) arrays, or for N of them, (N, n)."""
+    """Accelerations xdd(x, xd, tau), for one state, (n,) arrays, or for N of them, (N, n)."""
     thin = thin_delta.of(robot)
     fixed = _numbers(robot)
     kernel = eqx.Partial(forward_dynamics, fixed) if thin is None else thin.forward_dynamics
@@ -48,7 +48,7 @@ Trajectory = Callable[[ArrayLike, ArrayLike], np.ndarray]
 def trajectory_function(
     robot: RigidRobot, efforts: Callable[[jax.Array], jax.Array], times: ArrayLike, tolerance: float
 ) -> Trajectory:
-    """x at `times` [s] from x and xd at the first of them, driven by `efforts` of t [N m, N].
+    """Platform coordinates x at `times` [s], from x and xd at the first, driven by `efforts`.
 
     The bare integrator of `simulate`, for many runs: no samples between, no energy, and no
     check that the robot stays in its workspace.

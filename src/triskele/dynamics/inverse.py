@@ -14,9 +14,10 @@ friction of balls joins W. Motors add their own inertia and friction in joint sp
 (1) is linear in the inertia of each body, tau = Y theta, and along a path x(s) affine in
 the path's acceleration and squared speed, because Tdd = T' sdd + T'' sd^2.
 
-Convention: rods do not spin. Their frame is that of a universal joint at the elbow, whose
-second axis stays normal to the parallelogram; which hinge carries the moment that spins a
-rod about its axis is a choice, and this is ours (it is worth 2e-4 N m on an IRB 360).
+Convention: a rod turns as a universal joint at its elbow makes it, whose second axis stays
+normal to the parallelogram. At which end that joint sits changes no torque, only whether arm
+or platform takes the moment that turns the rod about its own axis. Rods between two balls
+that do not spin at all would take up to 2e-4 N m more or less on an IRB 360.
 """
 
 from typing import NamedTuple

@@ -19,7 +19,7 @@ from triskele.kinematics.mechanism import AbstractMechanism
 from triskele.kinematics.motion import Motion
 from triskele.kinematics.singularity import singularity_margins
 from triskele.laws.motors import at_joint, joint_speed
-from triskele.numerics import Scalar, Scalars, batch
+from triskele.numerics import Scalar, Scalars, tabulate
 
 if TYPE_CHECKING:
     from triskele.dynamics.torques import JointLoads
@@ -161,7 +161,7 @@ def _pose_limits(
     q: Float[np.ndarray, "N n"],
 ) -> Iterator[LimitUse]:
     limits = robot.limits
-    passive, margin = batch(eqx.Partial(_poses, mechanism))(q, x)
+    passive, margin = tabulate(eqx.Partial(_poses, mechanism))(q, x)
     for coordinate, series in zip(mechanism.passive_coordinates, passive, strict=True):
         values = np.asarray(series)
         if coordinate.name.startswith("tilt") and limits.rod_tilt is not None:
@@ -176,7 +176,7 @@ def _pose_limits(
 
 
 def _poses(mechanism: AbstractMechanism, q: Scalars, x: Scalars) -> tuple[Scalars, Scalar]:
-    """Passive coordinates and singularity margin; a kernel for `numerics.batch`."""
+    """Passive coordinates and singularity margin; a kernel for `numerics.tabulate`."""
     return mechanism.passive(q, x), singularity_margins(mechanism, q, x).least
 
 

@@ -29,7 +29,7 @@ from triskele.dynamics.robot import RigidRobot
 from triskele.dynamics.wrenches import MotionState, as_force_and_moment, motion_state
 from triskele.errors import InputError
 from triskele.kinematics.mechanism import AbstractMechanism, Joint
-from triskele.numerics import Scalars, batch
+from triskele.numerics import Scalars, tabulate
 
 _RANK_CUT = 1e-9  #: singular values below this part of the largest count as zero
 _CHUNK = 256  #: states solved at once: their matrices stay below 20 MB
@@ -54,12 +54,12 @@ def reactions(robot: RigidRobot, x: ArrayLike, xd: ArrayLike, xdd: ArrayLike) ->
     """Reactions in all joints at N states of motion, (N, n) arrays; by (1)."""
     if any(robot.springs):
         raise InputError("Reactions of joints that are springs (flexures) are not modelled here.")
-    poses, wrenches = batch(eqx.Partial(_bodies, robot))(x, xd, xdd)
+    poses, wrenches = tabulate(eqx.Partial(_bodies, robot))(x, xd, xdd)
     return solved_reactions(robot, np.stack(poses, axis=-1), np.stack(wrenches, axis=-1))
 
 
 def _bodies(robot: RigidRobot, x: Scalars, xd: Scalars, xdd: Scalars) -> tuple[Scalars, Scalars]:
-    """A kernel for `numerics.batch`."""
+    """A kernel for `numerics.tabulate`."""
     return body_loads(robot, motion_state(robot.mechanism, x, xd, xdd))
 
 

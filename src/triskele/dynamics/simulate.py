@@ -30,7 +30,7 @@ from triskele.dynamics.robot import RigidRobot
 from triskele.errors import InputError
 from triskele.kinematics.reach import check_reach, slack, worst_slack
 from triskele.kinematics.velocity import joint_velocity
-from triskele.numerics import Scalar, batch, stacked
+from triskele.numerics import Scalar, filled_up, stacked, tabulate
 
 _MOST_STEPS = 1_000_000
 _FIRST_STEP = 1e-3  #: [s]; the controller of step sizes corrects it
@@ -113,7 +113,8 @@ def simulate(
     if times[-1] - times[-2] < 1e-9 / rate:
         times = np.delete(times, -2)
     thin, accuracy = thin_delta.of(robot), jnp.asarray(tolerance)
-    found = _integrated(robot, thin, limits, controller, start, jnp.asarray(times), accuracy)
+    instants = jnp.asarray(filled_up(times))  # so that one compilation serves many durations
+    found = _integrated(robot, thin, limits, controller, start, instants, accuracy)
     return _sampled(robot, limits, controller, found)
 
 
@@ -196,9 +197,9 @@ def _sampled(
     kept = np.diff(t, prepend=-1.0) > 0  # the end may be a sample too
     y, n = np.asarray(found.samples)[: len(t)][kept], len(robot.rotors)
     t, x, xd, work, lost = t[kept], y[:, :n], y[:, n : 2 * n], y[:, -2], y[:, -1]
-    q, qd, tau = _controlled(robot, controller, jnp.asarray(t), jnp.asarray(x), jnp.asarray(xd))
-    q, qd, tau = np.asarray(q), np.asarray(qd), np.asarray(tau)
-    parts = batch(eqx.Partial(energy, robot))(x, xd)
+    samples = (jnp.asarray(filled_up(part)) for part in (t, x, xd))
+    q, qd, tau = (np.asarray(part)[: len(t)] for part in _controlled(robot, controller, *samples))
+    parts = tabulate(eqx.Partial(energy, robot))(x, xd)
     ended = None
     if bool(found.stopped):
         reason = worst_slack(robot.mechanism, limits, _beyond(x[-1], xd[-1]))

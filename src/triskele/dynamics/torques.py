@@ -23,7 +23,7 @@ from triskele.dynamics.robot import RigidRobot, rigid
 from triskele.dynamics.wrenches import as_force_and_moment, motion_state, payload_wrench
 from triskele.kinematics.cycles import JointMotion, check_coordinates, joint_motion_along
 from triskele.kinematics.motion import Motion
-from triskele.numerics import Scalars, batch
+from triskele.numerics import Scalars, tabulate
 
 Series = Float[np.ndarray, "N _"]
 
@@ -90,10 +90,10 @@ def torques(
     check_coordinates(model.mechanism, motion)
     arrays = tuple(np.asarray(part) for part in (motion.x, motion.xd, motion.xdd))
     if any(model.springs):
-        tau = np.stack(batch(eqx.Partial(_efforts, model))(*arrays), axis=-1)
+        tau = np.stack(tabulate(eqx.Partial(_efforts, model))(*arrays), axis=-1)
         loads = None
     else:
-        found = batch(eqx.Partial(_demands, model))(*arrays)
+        found = tabulate(eqx.Partial(_demands, model))(*arrays)
         tau, carried, poses, wrenches = (np.stack(part, axis=-1) for part in found)
         held = solved_reactions(model, poses, wrenches)
         loads = _joint_loads(model, held, poses, carried)
@@ -111,14 +111,14 @@ def root_mean_square(
 
 
 def _efforts(robot: RigidRobot, x: Scalars, xd: Scalars, xdd: Scalars) -> Scalars:
-    """A kernel for `numerics.batch`."""
+    """A kernel for `numerics.tabulate`."""
     return efforts(robot, motion_state(robot.mechanism, x, xd, xdd))
 
 
 def _demands(
     robot: RigidRobot, x: Scalars, xd: Scalars, xdd: Scalars
 ) -> tuple[Scalars, Scalars, Scalars, Scalars]:
-    """Efforts, wrench of the payload, poses and wrenches of the bodies; a kernel for `batch`."""
+    """Efforts, wrench of the payload, poses and wrenches of the bodies; a kernel for `tabulate`."""
     state = motion_state(robot.mechanism, x, xd, xdd)
     place = robot.mechanism.bodies.index(robot.carrier)
     carried = payload_wrench(robot, state.Tdd, robot.gravity_components())

@@ -19,7 +19,7 @@ from triskele.kinematics.motion import Motion, Real
 from triskele.kinematics.path import positive
 from triskele.kinematics.reach import slack, worst_slack
 from triskele.kinematics.velocity import joint_motion
-from triskele.numerics import Scalars, batch, stacked
+from triskele.numerics import Scalars, stacked, tabulate
 
 
 class JointMotion(NamedTuple):
@@ -74,7 +74,7 @@ def rating_cycle(
 def joint_motion_along(mechanism: AbstractMechanism, motion: Motion) -> JointMotion:
     """Joint coordinates, velocities, accelerations and jerks along `motion`."""
     arrays = (motion.x, motion.xd, motion.xdd, motion.xddd)
-    parts = batch(eqx.Partial(_joints, mechanism))(*map(np.asarray, arrays))
+    parts = tabulate(eqx.Partial(_joints, mechanism))(*map(np.asarray, arrays))
     return JointMotion(*(stacked(part) for part in parts))
 
 
@@ -101,7 +101,7 @@ def check_motion(mechanism: AbstractMechanism, limits: Limits, motion: Motion) -
     and loads are not.
     """
     check_coordinates(mechanism, motion)
-    room = np.asarray(batch(eqx.Partial(slack, mechanism, limits))(np.asarray(motion.x)))
+    room = np.asarray(tabulate(eqx.Partial(slack, mechanism, limits))(np.asarray(motion.x)))
     worst = int(np.argmin(np.where(np.isfinite(room), room, -np.inf)))
     reason = worst_slack(mechanism, limits, motion.x[worst])
     if reason is not None:

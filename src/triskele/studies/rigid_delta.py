@@ -22,7 +22,7 @@ from triskele.dynamics.inverse import inverse_dynamics
 from triskele.dynamics.lumped_delta import LumpedDelta, lumped_delta, lumped_efforts
 from triskele.dynamics.robot import rigid
 from triskele.kinematics.motion import Motion, circle, inverted_u
-from triskele.numerics import Scalars, batch
+from triskele.numerics import Scalars, tabulate
 from triskele.reports.figures import STYLE
 from triskele.studies.study import Finding, Progress, Study
 
@@ -41,10 +41,10 @@ def run(progress: Progress | None = None) -> Study:
     found: dict[str, tuple[Motion, dict[str, Torques]]] = {}
     for done, (name, motion) in enumerate(motions().items(), 1):
         arrays = tuple(np.asarray(part) for part in (motion.x, motion.xd, motion.xdd))
-        tau = batch(eqx.Partial(inverse_dynamics, model))(*arrays)
+        tau = tabulate(eqx.Partial(inverse_dynamics, model))(*arrays)
         models = {"distributed rods": np.stack(tau, axis=-1)}
         for label, lumped in (("rods halved", halved), ("rods whole, as printed", whole)):
-            tau = batch(eqx.Partial(_lumped, lumped))(*arrays)
+            tau = tabulate(eqx.Partial(_lumped, lumped))(*arrays)
             models[label] = np.stack(tau, axis=-1)
         found[name] = motion, {label: values[:, _ORDER] for label, values in models.items()}
         if progress is not None:
@@ -74,14 +74,14 @@ def motions() -> dict[str, Motion]:
 
 def _mirrored(motion: Motion) -> Motion:
     """The circle run clockwise, as the paper's looks from above in our frame."""
-    flip = np.array([1.0, -1.0, 1.0])
+    flip = np.array([[1.0, -1.0, 1.0]])
     parts = (motion.x, motion.xd, motion.xdd, motion.xddd)
     x, xd, xdd, xddd = (part * flip for part in parts)
     return Motion(motion.t, x, xd, xdd, xddd, motion.coordinates)
 
 
 def _lumped(model: LumpedDelta, x: Scalars, xd: Scalars, xdd: Scalars) -> Scalars:
-    """A kernel for `numerics.batch`."""
+    """A kernel for `numerics.tabulate`."""
     return lumped_efforts(model, x, xd, xdd).tau
 
 
