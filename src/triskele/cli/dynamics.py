@@ -8,13 +8,12 @@ import typer
 
 from triskele.cli.inputs import AsJson, RobotName, built, number, vector
 from triskele.cli.output import (
-    FIGURES,
     TABLES,
     give,
     note,
     note_assumptions,
-    output_path,
     print_rows,
+    table_and_figure,
     write_columns,
 )
 from triskele.cli.shapes import Asked, made, option, shaped
@@ -62,7 +61,7 @@ def torques(
 
     Example: triskele torques omron_mini_delta --motion pick-and-place --payload 0.5
     """
-    table, drawing = _targets(out, figure)
+    table, drawing = table_and_figure(out, figure, *_ALL)
     asked = Asked(*built(robot), options)
     carried = _payload(asked.robot, payload, payload_centre, payload_inertia)
     samples = made(asked, motion)
@@ -94,16 +93,6 @@ def _name(payload: str) -> str:
 
 def _used(robot: "Robot") -> tuple:
     return robot.assumptions("geometry", "bodies", "friction", "motors", "gravity")
-
-
-def _targets(out: Path | None, figure: Path | None) -> tuple[Path | None, Path | None]:
-    """Where to write a table and a figure; a figure may be given as either."""
-    table, drawing = output_path(out, *_ALL, *FIGURES), output_path(figure, *FIGURES)
-    if table is None or table.suffix.lower() not in FIGURES:
-        return table, drawing
-    if drawing is not None:
-        raise InputError(f"--out {table} and --figure {drawing} are both figures; give one.")
-    return None, table
 
 
 def _payload(
@@ -283,7 +272,7 @@ def simulate(
 
     Example: triskele simulate omron_mini_delta --torque hold --payload 0.1 --duration 0.2
     """
-    table, drawing = _targets(out, figure)
+    table, drawing = table_and_figure(out, figure, *_ALL)
     described, mechanism = built(robot)
     carried = _payload(described, payload, payload_centre, payload_inertia)
     from triskele.dynamics.robot import rigid

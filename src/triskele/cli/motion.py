@@ -8,13 +8,12 @@ import typer
 
 from triskele.cli.inputs import AsJson, RobotName, built
 from triskele.cli.output import (
-    FIGURES,
     TABLES,
     give,
     note,
     note_assumptions,
-    output_path,
     print_rows,
+    table_and_figure,
 )
 from triskele.cli.shapes import Asked, checked, made, shaped
 from triskele.errors import InputError
@@ -43,11 +42,7 @@ def motion(
 
     Example: triskele motion abb_irb360_6_1600 pick-and-place --out motion.csv
     """
-    table, drawing = output_path(out, *TABLES, *FIGURES), output_path(figure, *FIGURES)
-    if table is not None and table.suffix.lower() in FIGURES:
-        if drawing is not None:
-            raise InputError(f"--out {table} and --figure {drawing} are both figures; give one.")
-        table, drawing = None, table
+    table, drawing = table_and_figure(out, figure, *TABLES)
     if joints and table is None:
         raise InputError("--joints adds columns to a table; name it, such as --out motion.csv.")
     asked = Asked(*built(robot), options)

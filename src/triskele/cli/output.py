@@ -80,6 +80,18 @@ def output_path(path: Path | None, *suffixes: str) -> Path | None:
     return path
 
 
+def table_and_figure(
+    out: Path | None, figure: Path | None, *suffixes: str
+) -> tuple[Path | None, Path | None]:
+    """Where to write a table and a figure; a figure may be given as either."""
+    table, drawing = output_path(out, *suffixes, *FIGURES), output_path(figure, *FIGURES)
+    if table is None or table.suffix.lower() not in FIGURES:
+        return table, drawing
+    if drawing is not None:
+        raise InputError(f"--out {table} and --figure {drawing} are both figures; give one.")
+    return None, table
+
+
 def write_json(data: object, path: Path) -> None:
     """Write `data` as JSON, whole or not at all."""
     write_whole(path, as_json(data) + "\n")

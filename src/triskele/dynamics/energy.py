@@ -12,12 +12,11 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 
-from triskele.dynamics.forward import _power
-from triskele.dynamics.inverse import _still
+from triskele.dynamics.inverse import turning_balls
 from triskele.dynamics.robot import RigidRobot
-from triskele.dynamics.wrenches import angular_velocity, inertial_wrenches, motion_state
+from triskele.dynamics.wrenches import inertial_wrenches, motion_state, power
 from triskele.numerics import Components, Scalar, as_scalars, safe_norm
-from triskele.spatial.vectors import WORLD, combine, dot, subtract
+from triskele.spatial.vectors import combine, dot
 
 
 class Energy(NamedTuple):
@@ -40,7 +39,7 @@ def energy(robot: RigidRobot, x: Components, xd: Components) -> Energy:
     state = motion_state(mechanism, x, xd, tuple(jnp.zeros_like(value) for value in x))
     W = inertial_wrenches(robot, state.Td, (0.0, 0.0, 0.0))
     spinning = sum(i * qd * qd for i, qd in zip(robot.rotors, state.qd, strict=True))
-    kinetic = (_power(state.Td, W) + spinning) / 2
+    kinetic = (power(state.Td, W) + spinning) / 2
     potential, g = jnp.zeros_like(kinetic), robot.gravity_components()
     for ten, T in zip(robot.inertias(), state.T, strict=True):
         m, *mc = ten
@@ -53,20 +52,8 @@ def energy(robot: RigidRobot, x: Components, xd: Components) -> Energy:
     laws = (*robot.drive_friction, *robot.passive_friction)
     for law, speed in zip(laws, (*state.qd, *etad), strict=True):
         lost = lost if law is None else lost + law.effort(speed) * speed
-    return Energy(kinetic, potential, lost + _lost_in_balls(robot, state))
-
-
-def _lost_in_balls(robot: RigidRobot, state: object) -> Scalar:
-    law = robot.ball_friction
-    if law is None:
-        return 0.0
-    names = ("base", *robot.mechanism.bodies)
-    frames = zip((WORLD, *state.T), (_still(), *state.Td), strict=True)  # pyright: ignore[reportAttributeAccessIssue]
-    turning = [angular_velocity(pose, rate) for pose, rate in frames]
-    total: Scalar = 0.0
-    for joint in robot.mechanism.joints():
-        if joint.name.startswith(("elbow", "wrist")):
-            w = subtract(turning[names.index(joint.child)], turning[names.index(joint.parent)])
+    if robot.ball_friction is not None:
+        for _, _, w in turning_balls(robot, state):
             speed = safe_norm(dot(w, w))
-            total = total + law.effort(speed) * speed
-    return total
+            lost = lost + robot.ball_friction.effort(speed) * speed
+    return Energy(kinetic, potential, lost)

@@ -21,11 +21,10 @@ import jax.numpy as jnp
 
 from triskele.dynamics.inverse import generalised_forces, motor_efforts, spring_forces
 from triskele.dynamics.robot import RigidRobot
-from triskele.dynamics.wrenches import Frames, inertial_wrenches, motion_state, to_platform
+from triskele.dynamics.wrenches import Frames, inertial_wrenches, motion_state, power, to_platform
 from triskele.kinematics.mechanism import AbstractMechanism
 from triskele.kinematics.velocity import ClosureJacobians, closure_jacobians
 from triskele.numerics import Components, Matrix, Scalar, Scalars, as_scalars, safe_divide, solve
-from triskele.spatial.vectors import Frame, dot, plus
 
 
 class Equations(NamedTuple):
@@ -113,7 +112,7 @@ def _mass_matrix(
                 continue
             motors = zip(robot.rotors, moves[i], moves[j], strict=True)
             spinning = sum(inertia * a * b for inertia, a, b in motors)
-            row.append(_power(poses[i], W[j]) + spinning)
+            row.append(power(poses[i], W[j]) + spinning)
         rows.append(tuple(row))
     return tuple(rows)
 
@@ -131,18 +130,3 @@ def _direction(
     leaves = jax.tree.leaves(dT)
     changes = [0.0 if fixed else leaf for leaf, fixed in zip(leaves, still, strict=True)]
     return turn, jax.tree.unflatten(jax.tree.structure(dT), changes)
-
-
-def _power(motion: Frames, wrenches: Frames) -> Scalar:
-    """Sum of <W_b, Td_b> over the bodies."""
-    total: Scalar = 0.0
-    for Td, W in zip(motion, wrenches, strict=True):
-        total = plus(total, _product(Td, W))
-    return total
-
-
-def _product(a: Frame, b: Frame) -> Scalar:
-    total: Scalar = 0.0
-    for one, other in zip(a, b, strict=True):
-        total = plus(total, dot(one, other))
-    return total

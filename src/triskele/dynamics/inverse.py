@@ -20,6 +20,7 @@ or platform takes the moment that turns the rod about its own axis. Rods between
 that do not spin at all would take up to 2e-4 N m more or less on an IRB 360.
 """
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import equinox as eqx
@@ -31,6 +32,7 @@ from numpy.typing import ArrayLike
 
 from triskele.dynamics.robot import RigidRobot
 from triskele.dynamics.wrenches import (
+    STILL,
     Frames,
     MotionState,
     angular_velocity,
@@ -123,18 +125,11 @@ def with_ball_friction(robot: RigidRobot, state: MotionState, W: Frames) -> Fram
     The moment has the size of the friction law at the relative angular speed |w|, so that
     its power is never negative.
     """
-    law = robot.ball_friction
+    law, total = robot.ball_friction, [STILL, *W]
     if law is None:
         return W
-    names = ("base", *robot.mechanism.bodies)
-    T, Td = (WORLD, *state.T), (_still(), *state.Td)
-    turning = [angular_velocity(pose, rate) for pose, rate in zip(T, Td, strict=True)]
-    total = [_still(), *W]
-    for joint in robot.mechanism.joints():
-        if not joint.name.startswith(("elbow", "wrist")):
-            continue
-        parent, child = names.index(joint.parent), names.index(joint.child)
-        w = subtract(turning[child], turning[parent])
+    T = (WORLD, *state.T)
+    for parent, child, w in turning_balls(robot, state):
         speed = safe_norm(dot(w, w))
         n = scale(safe_divide(law.effort(speed), speed), w)
         for body, sign in ((child, 1.0), (parent, -1.0)):
@@ -142,8 +137,15 @@ def with_ball_friction(robot: RigidRobot, state: MotionState, W: Frames) -> Fram
     return tuple(total[1:])
 
 
-def _still() -> Frame:
-    return Frame(*((0.0, 0.0, 0.0),) * 4)
+def turning_balls(robot: RigidRobot, state: MotionState) -> Iterator[tuple[int, int, Triple]]:
+    """Each ball joint of a rod: its bodies, counted from the base, and their relative w [rad/s]."""
+    names = ("base", *robot.mechanism.bodies)
+    frames = zip((WORLD, *state.T), (STILL, *state.Td), strict=True)
+    turning = [angular_velocity(T, Td) for T, Td in frames]
+    for joint in robot.mechanism.joints():
+        if joint.name.startswith(("elbow", "wrist")):
+            parent, child = names.index(joint.parent), names.index(joint.child)
+            yield parent, child, subtract(turning[child], turning[parent])
 
 
 def _added(a: Frame, b: Frame) -> Frame:
@@ -192,7 +194,7 @@ def path_cases(
 
     `state` holds derivatives along the path in the place of time derivatives.
     """
-    nothing, still = (0.0, 0.0, 0.0), tuple(_still() for _ in state.T)
+    nothing, still = (0.0, 0.0, 0.0), (STILL,) * len(state.T)
     return (state.Td, nothing), (state.Tdd, nothing), (still, robot.gravity_components())
 
 

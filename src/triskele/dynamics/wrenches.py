@@ -31,9 +31,10 @@ from triskele.numerics import (
     transpose,
 )
 from triskele.spatial.inertia import second_moments
-from triskele.spatial.vectors import Frame, Triple, add, combine, cross, scale, subtract
+from triskele.spatial.vectors import Frame, Triple, add, combine, cross, dot, plus, scale, subtract
 
 Frames = tuple[Frame, ...]
+STILL = Frame(*((0.0, 0.0, 0.0),) * 4)  #: what does not move, or nothing that moves it
 
 
 class MotionState(NamedTuple):
@@ -139,6 +140,15 @@ def angular_velocity(T: Frame, Td: Frame) -> Triple:
     """w [rad/s] in O; also angular acceleration, from the second derivative of T."""
     total = add(add(cross(T.x, Td.x), cross(T.y, Td.y)), cross(T.z, Td.z))
     return scale(0.5, total)
+
+
+def power(motion: Frames, wrenches: Frames) -> Scalar:
+    """Sum of <W_b, Td_b> over the bodies [W]."""
+    total: Scalar = 0.0
+    for Td, W in zip(motion, wrenches, strict=True):
+        for rate, force in zip(Td, W, strict=True):
+            total = plus(total, dot(rate, force))
+    return total
 
 
 def _chosen(frames: Frames, chosen: list[bool]) -> Scalars:

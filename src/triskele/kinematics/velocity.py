@@ -80,11 +80,7 @@ def joint_motion(
     Derivatives not given are taken as zero.
     """
     _, B = closure_jacobians(mechanism, q, x)
-
-    def solve_for_q(rest: Scalars) -> Scalars:
-        return tuple(safe_divide(-g, b) for g, b in zip(rest, B, strict=True))
-
-    return Rates(*_march(mechanism, q, x, platform, known="x", solve_for=solve_for_q))
+    return Rates(*_march(mechanism, q, x, platform, known="x", solve_for=_divided_by(B)))
 
 
 def joint_velocity(
@@ -100,13 +96,10 @@ def joint_acceleration(
     mechanism: AbstractMechanism, q: Components, x: Components, xd: Components, xdd: Components
 ) -> tuple[Scalars, Scalars, ClosureJacobians]:
     """Joint velocity and acceleration, and the A and B they came from: what dynamics needs."""
-    A, B = closure_jacobians(mechanism, q, x)
-
-    def solve_for_q(rest: Scalars) -> Scalars:
-        return tuple(safe_divide(-g, b) for g, b in zip(rest, B, strict=True))
-
-    qd, qdd = _march(mechanism, q, x, (xd, xdd), known="x", solve_for=solve_for_q, orders=2)
-    return qd, qdd, ClosureJacobians(A, B)
+    closure = closure_jacobians(mechanism, q, x)
+    solve_for = _divided_by(closure.B)
+    qd, qdd = _march(mechanism, q, x, (xd, xdd), known="x", solve_for=solve_for, orders=2)
+    return qd, qdd, closure
 
 
 def platform_motion(
@@ -122,6 +115,11 @@ def platform_motion(
         return solve(A, tuple(-g for g in rest))
 
     return Rates(*_march(mechanism, q, x, joints, known="q", solve_for=solve_for_x))
+
+
+def _divided_by(B: Scalars) -> Callable[[Scalars], Scalars]:
+    """What solves (1) for the joints."""
+    return lambda rest: tuple(safe_divide(-g, b) for g, b in zip(rest, B, strict=True))
 
 
 def _march(
