@@ -271,7 +271,7 @@ def batch(function: Callable[..., Result]) -> Callable[..., Result]:
 def tabulate(function: Callable[..., Result]) -> Callable[..., Result]:
     """`batch` for tables of many lengths: NumPy arrays come back, one compilation serves many N.
 
-    N is filled up to the next power of two, or of CHUNK beyond it, with copies of the last row.
+    N is filled up to the next power of two, or multiple of CHUNK, with copies of the last row.
 
     >>> tabulate(lambda p: p[0] * p[1])(np.array([[2.0, 3.0], [4.0, 5.0], [6.0, 7.0]]))
     array([ 6., 20., 42.])

@@ -49,6 +49,18 @@ class Reactions(NamedTuple):
         index = [item.name for item in self.joints].index(joint)
         return self.force[:, index], self.moment[:, index]
 
+    def drive_efforts(self) -> Float[np.ndarray, "N n"]:
+        """What the drives do to the mechanism [N m, N]: reactions along the driven axes.
+
+        Inverse dynamics by another way: the inertia and friction of motors are not in it.
+        """
+        driven = [k for k, joint in enumerate(self.joints) if joint.driven]
+        efforts = []
+        for k in driven:
+            part = self.force if self.joints[k].kind == "prismatic" else self.moment
+            efforts.append(part[:, k] @ np.asarray(self.joints[k].axis, float))
+        return np.stack(efforts, axis=-1)
+
 
 def reactions(robot: RigidRobot, x: ArrayLike, xd: ArrayLike, xdd: ArrayLike) -> Reactions:
     """Reactions in all joints at N states of motion, (N, n) arrays; by (1)."""

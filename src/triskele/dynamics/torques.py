@@ -12,11 +12,12 @@ Loads come from the balance of every body (`reactions.py`), so that they exist f
 from typing import NamedTuple
 
 import equinox as eqx
+import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
 from triskele.description.schema import Payload, Robot
-from triskele.dynamics.inverse import efforts
+from triskele.dynamics.inverse import inverse_dynamics
 from triskele.dynamics.limits import LimitUse, limit_uses
 from triskele.dynamics.reactions import Reactions, body_loads, solved_reactions
 from triskele.dynamics.robot import RigidRobot, rigid
@@ -89,15 +90,13 @@ def torques(
     model = rigid(robot, payload, friction=friction)
     check_coordinates(model.mechanism, motion)
     arrays = tuple(np.asarray(part) for part in (motion.x, motion.xd, motion.xdd))
-    if any(model.springs):
-        tau = np.stack(tabulate(eqx.Partial(_efforts, model))(*arrays), axis=-1)
-        loads = None
-    else:
-        found = tabulate(eqx.Partial(_demands, model))(*arrays)
-        tau, carried, poses, wrenches = (np.stack(part, axis=-1) for part in found)
-        held = solved_reactions(model, poses, wrenches)
-        loads = _joint_loads(model, held, poses, carried)
     joints = joint_motion_along(model.mechanism, motion)
+    if any(model.springs):
+        loads = None
+        tau = np.stack(tabulate(eqx.Partial(inverse_dynamics, model))(*arrays), axis=-1)
+    else:
+        loads = _joint_loads(model, *arrays)
+        tau = loads.reactions.drive_efforts() + _motors(model, joints)
     t = np.asarray(motion.t)
     uses = limit_uses(robot, model.mechanism, motion, joints, tau, loads)
     return MotionDemands(t, joints, tau, loads, uses)
@@ -110,31 +109,25 @@ def root_mean_square(
     return np.sqrt(np.trapezoid(values**2, t, axis=0) / (t[-1] - t[0]))
 
 
-def _efforts(robot: RigidRobot, x: Scalars, xd: Scalars, xdd: Scalars) -> Scalars:
-    """A kernel for `numerics.tabulate`."""
-    return efforts(robot, motion_state(robot.mechanism, x, xd, xdd))
+def _motors(robot: RigidRobot, joints: JointMotion) -> Series:
+    """What motors need for themselves: inertia and friction."""
+    own = np.asarray(robot.rotors) * np.asarray(joints.qdd)
+    for k, law in enumerate(robot.drive_friction):
+        if law is not None:
+            own[:, k] += np.asarray(law.effort(jnp.asarray(joints.qd)[:, k]))
+    return own
 
 
-def _demands(
-    robot: RigidRobot, x: Scalars, xd: Scalars, xdd: Scalars
-) -> tuple[Scalars, Scalars, Scalars, Scalars]:
-    """Efforts, wrench of the payload, poses and wrenches of the bodies; a kernel for `tabulate`."""
-    state = motion_state(robot.mechanism, x, xd, xdd)
-    place = robot.mechanism.bodies.index(robot.carrier)
-    carried = payload_wrench(robot, state.Tdd, robot.gravity_components())
-    force, moment = as_force_and_moment(state.T[place], carried)
-    return (efforts(robot, state), (*force, *moment), *body_loads(robot, state))
-
-
-def _joint_loads(robot: RigidRobot, held: Reactions, poses: Series, carried: Series) -> JointLoads:
+def _joint_loads(robot: RigidRobot, x: Series, xd: Series, xdd: Series) -> JointLoads:
+    found = tabulate(eqx.Partial(_bodies, robot))(x, xd, xdd)
+    carried, poses, wrenches = (np.stack(part, axis=-1) for part in found)
+    held = solved_reactions(robot, poses, wrenches)
     names = [joint.name for joint in held.joints]
     motors = [k for k, name in enumerate(names) if name.startswith(("motor", "slider"))]
     axes = np.array([held.joints[k].axis for k in motors], float)
     moments = held.moment[:, motors]
     about = np.sum(moments * axes, axis=-1, keepdims=True) * axes
-    force, moment = carried[:, :3], carried[:, 3:]
-    if "flange" in names:
-        force, moment = held.of("flange")
+    force, moment = held.of("flange") if "flange" in names else (carried[:, :3], carried[:, 3:])
     lever = np.array([0.0, 0.0, float(robot.flange_height)])
     return JointLoads(
         rods=_rod_series(robot, held, poses),
@@ -144,6 +137,17 @@ def _joint_loads(robot: RigidRobot, held: Reactions, poses: Series, carried: Ser
         flange_moment=moment - np.cross(lever, force),
         reactions=held,
     )
+
+
+def _bodies(
+    robot: RigidRobot, x: Scalars, xd: Scalars, xdd: Scalars
+) -> tuple[Scalars, Scalars, Scalars]:
+    """Wrench of the payload, poses and wrenches of the bodies; a kernel for `tabulate`."""
+    state = motion_state(robot.mechanism, x, xd, xdd)
+    place = robot.mechanism.bodies.index(robot.carrier)
+    carried = payload_wrench(robot, state.Tdd, robot.gravity_components())
+    force, moment = as_force_and_moment(state.T[place], carried)
+    return ((*force, *moment), *body_loads(robot, state))
 
 
 def _rod_series(robot: RigidRobot, held: Reactions, poses: Series) -> RodSeries | None:
