@@ -20,6 +20,7 @@ from triskele.numerics import (
     atan2,
     batch,
     determinant,
+    filled_up,
     newton,
     require_double_precision,
     safe_divide,
@@ -28,6 +29,7 @@ from triskele.numerics import (
     sincos,
     solve,
     stacked,
+    tabulate,
     transpose,
 )
 
@@ -355,3 +357,21 @@ def test_importing_switches_to_double_precision_unless_the_user_says_otherwise(s
     )
     assert (done.returncode == 0) == allowed
     assert allowed or "PrecisionError: JAX is set to 32 bit" in done.stderr
+
+
+def test_tables_of_many_lengths_share_a_compilation_and_come_back_as_numpy():
+    traced = []
+
+    def product(row):
+        traced.append(len(row[0]))
+        return row[0] * row[1], 1.0
+
+    table = tabulate(product)
+    for n in (33, 50, 64):
+        rows = np.arange(2.0 * n).reshape(n, 2)
+        found, constant = table(rows)
+        assert type(found) is np.ndarray
+        assert np.array_equal(found, rows[:, 0] * rows[:, 1])
+        assert np.array_equal(constant, np.ones(n))
+    assert traced == [64]
+    assert [len(filled_up(np.zeros(n))) for n in (1, 2, 3, 4096, 4097)] == [2, 2, 4, 4096, 8192]

@@ -1,0 +1,80 @@
+"""Figures of dynamics: units on every axis, limits drawn where the file has them.
+
+Torques and loads are made up: it is the drawing that is tested.
+"""
+
+import numpy as np
+import pytest
+
+from triskele.description.load import load
+from triskele.dynamics.limits import LimitUse
+from triskele.dynamics.simulate import Simulation
+from triskele.dynamics.torques import JointLoads, MotionDemands, RodSeries
+from triskele.kinematics.build import build
+from triskele.kinematics.cycles import JointMotion
+from triskele.reports.figures import save_figure
+from triskele.reports.load_figures import demands_figure, simulation_figure
+
+T = np.linspace(0, 1, 11)
+
+
+def waves(k):
+    return np.sin(T[:, None] + np.arange(k))
+
+
+def demands(joints, rods, *, unique=True):
+    """Made-up demands; `rods` may be 0."""
+    names = tuple(f"rod_{i}{end}" for i in (1, 2, 3) for end in "ab")[:rods]
+    series = RodSeries(names, *(waves(rods) for _ in range(4)), unique)
+    loads = JointLoads(series, waves(3), waves(3), waves(3), waves(3), None)
+    uses = (
+        LimitUse("torque of motor 1", "N m", 0.5, 1.0, 0.3, 2.0),
+        LimitUse("tension of rod 1a", "N", 2.0, 1.0, 0.3, 0.5),
+    )
+    motion = JointMotion(*(waves(joints) for _ in range(4)))
+    return MotionDemands(T, motion, waves(joints), loads if rods else None, uses)
+
+
+@pytest.mark.parametrize(
+    ("name", "joints", "rods", "labels"),
+    [
+        ("abb_irb360_6_1600", 4, 6, ["torque [N m]", "rod tension [N]", ""]),
+        ("compliant_3prs", 3, 0, ["force [N]", ""]),
+    ],
+)
+def test_efforts_tensions_and_limits_have_their_units(tmp_path, name, joints, rods, labels):
+    robot = load(name)
+    figure = demands_figure(robot, build(robot), demands(joints, rods), " carrying 2 kg")
+    assert [axes.get_ylabel() for axes in figure.axes] == labels
+    assert figure.axes[-1].get_xlabel() == "use of the limit [%]"
+    assert figure.axes[-2].get_xlabel() == "t [s]"
+    assert "carrying 2 kg" in figure.get_suptitle()
+    dotted = [line.get_ydata()[0] for line in figure.axes[0].lines if line.get_linestyle() == ":"]
+    assert dotted == ([0.5, -0.5] if rods else [])
+    bars = [bar.get_width() for bar in figure.axes[-1].patches]
+    assert bars == [50.0, 200.0]
+    assert save_figure(figure, tmp_path / "a.png").stat().st_size > 5000
+
+
+def test_shares_that_are_not_unique_are_labelled_so():
+    robot = load("d3s_800")
+    figure = demands_figure(robot, build(robot), demands(3, 6, unique=False))
+    assert "least-norm share" in figure.axes[1].get_ylabel()
+
+
+def test_a_robot_without_limits_says_so():
+    robot = load("d3s_800")
+    figure = demands_figure(robot, build(robot), demands(3, 6)._replace(limits=()))
+    assert "no limits" in figure.axes[-1].texts[0].get_text()
+
+
+def test_a_simulation_shows_way_efforts_and_energy_and_why_it_ended():
+    robot = load("d3s_800")
+    energies = (np.cos(T), -np.cos(T), 0 * T, 0 * T)
+    run = Simulation(T, *(waves(3) for _ in range(5)), *energies, 7, "at t = 1 s: a stop")
+    figure = simulation_figure(robot, build(robot), run)
+    assert "a stop" in figure.get_suptitle()
+    labels = [text.get_text() for text in figure.axes[1].get_legend().get_texts()]
+    assert labels == ["q1 [N m]", "q2 [N m]", "q3 [N m]"]
+    assert figure.axes[2].get_ylabel() == "[J]"
+    assert figure.axes[2].get_xlabel() == "t [s]"
