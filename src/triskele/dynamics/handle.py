@@ -99,9 +99,12 @@ def _handle(kernel: Kernel, n: int) -> Handle:
 
     def call(x: ArrayLike, xd: ArrayLike, third: ArrayLike) -> np.ndarray:
         shape = np.shape(x)
+        if not shape == np.shape(xd) == np.shape(third) or shape[-1:] != (n,) or len(shape) > 2:
+            raise InputError(
+                f"A state is three arrays of {n} numbers, and N states are three arrays (N, {n}); "
+                f"given are {shape}, {np.shape(xd)} and {np.shape(third)}."
+            )
         if len(shape) == 1:
-            if not shape == np.shape(xd) == np.shape(third) == (n,):
-                raise InputError(f"A state is three arrays of {n} numbers each.")
             return np.asarray(one(np.concatenate([x, xd, third], dtype=float)))
         return np.stack(many(x, xd, third), axis=-1)
 

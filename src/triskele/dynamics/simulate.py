@@ -107,6 +107,10 @@ def simulate(
         raise InputError("duration and rate must be positive, tolerance between 0 and 1.")
     limits = Limits(singularity_margin=1e-3) if limits is None else limits
     start = jnp.asarray(x, float), jnp.asarray(xd, float)
+    n = len(robot.rotors)
+    if not start[0].shape == start[1].shape == (n,):
+        shapes = f"{start[0].shape} and {start[1].shape}"
+        raise InputError(f"The start is x and xd, {n} numbers each; their shapes are {shapes}.")
     if not _room(robot, limits, start[0]) >= 0:  # NaN has no room either
         check_reach(robot.mechanism, limits, start[0], "The start")
     times = np.append(np.arange(0, duration, 1 / rate), duration)
