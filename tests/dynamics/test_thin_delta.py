@@ -44,16 +44,17 @@ def test_torques_of_the_triangle():
 
 
 @pytest.mark.parametrize(
-    "name",
+    "robot",
     [
-        "abb_irb360_6_1600",  # has a telescope
-        "compliant_3prs",
-        "d3s_800",  # has connectors
-        "flexible_delta",  # has thick rods
+        thin_delta("abb_irb360_6_1600"),  # has a telescope
+        thin_delta("d3s_800"),  # has connectors
+        frictionless("flexible_delta"),  # has thick rods
+        frictionless("compliant_3prs"),
     ],
+    ids=["telescope", "connectors", "thick", "3prs"],
 )
-def test_there_is_none_for_other_robots(name):
-    assert of(frictionless(name)) is None
+def test_there_is_none_for_other_robots(robot):
+    assert of(robot) is None
 
 
 def test_there_is_none_with_friction_springs_or_mass_beside_the_line():
