@@ -98,5 +98,12 @@ def test_a_mass_that_is_not_positive_is_refused(mass):
 def test_a_centre_outside_what_the_moments_allow_is_refused_with_numbers():
     # 1 kg at 1 m has 1 kg m^2 about the origin; the file says 0.5.
     assert infeasibility((1.0, 1.0, 0.0, 0.0, 0.01, 0.5, 0.5, 0.0, 0.0, 0.0)) == (
-        "its centre of mass is too far out: moments about it are -0.5, -0.5, 0.01 kg m^2"
+        "a moment about its centre of mass is negative: -0.5, -0.5, 0.01 kg m^2 "
+        "(the centre may be too far out)"
+    )
+
+
+def test_a_negative_moment_is_no_matter_of_the_centre():
+    assert infeasibility((1.0, 0.0, 0.0, 0.0, -0.1, 1.0, 1.0, 0.0, 0.0, 0.0)) == (
+        "a moment about its centre of mass is negative: -0.1, 1, 1 kg m^2"
     )

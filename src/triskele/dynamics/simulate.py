@@ -28,6 +28,7 @@ from triskele.dynamics.energy import energy
 from triskele.dynamics.forward import forward_dynamics
 from triskele.dynamics.robot import RigidRobot
 from triskele.errors import InputError
+from triskele.kinematics.motion import Real
 from triskele.kinematics.reach import check_reach, slack, worst_slack
 from triskele.kinematics.velocity import joint_velocity
 from triskele.numerics import Scalar, filled_up, stacked, tabulate
@@ -92,11 +93,11 @@ def simulate(
     x: ArrayLike,
     xd: ArrayLike,
     controller: Controller,
-    duration: float,
+    duration: Real,
     *,
     limits: Limits | None = None,
-    rate: float = 1000.0,
-    tolerance: float = 1e-9,
+    rate: Real = 1000.0,
+    tolerance: Real = 1e-9,
 ) -> Simulation:
     """Integrate from `x`, `xd` for `duration` [s] and sample at `rate` [Hz].
 
@@ -116,7 +117,7 @@ def simulate(
     times = np.append(np.arange(0, duration, 1 / rate), duration)
     if times[-1] - times[-2] < 1e-9 / rate:
         times = np.delete(times, -2)
-    thin, accuracy = thin_delta.of(robot), jnp.asarray(tolerance)
+    thin, accuracy = thin_delta.of(robot), jnp.asarray(tolerance, float)
     instants = jnp.asarray(filled_up(times))  # so that one compilation serves many durations
     found = _integrated(robot, thin, limits, controller, start, instants, accuracy)
     return _sampled(robot, limits, controller, found)
@@ -150,6 +151,7 @@ def _integrated(
     n = len(start[0])
     dynamics = eqx.Partial(forward_dynamics, robot) if thin is None else thin.forward_dynamics
 
+    @jax.jit  # traced once, though the integrator asks for it in three places
     def rates(t: Array, y: Array, _: None) -> Array:
         x, xd = y[:n], y[n : 2 * n]
         state = _state(robot, x, xd)

@@ -56,5 +56,6 @@ def infeasibility(ten: Sequence[float]) -> str | None:
     principal = np.linalg.eigvalsh(np.trace(central) * np.eye(3) - central)
     values = ", ".join(f"{value:.3g}" for value in principal)
     if principal[0] < 0:
-        return f"its centre of mass is too far out: moments about it are {values} kg m^2"
+        hint = " (the centre may be too far out)" if c.any() else ""
+        return f"a moment about its centre of mass is negative: {values} kg m^2{hint}"
     return f"one principal moment exceeds the sum of the others: {values} kg m^2"
