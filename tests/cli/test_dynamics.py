@@ -67,7 +67,7 @@ def test_simulate_holds_falls_and_says_why_it_ended(cli, tmp_path):
     assert held["ended"] is None
     assert all(abs(item["end"] - item["start"]) < 1e-6 for item in held["platform"].values())
     files = ("--out", "s.csv", "--figure", "s.png")
-    longer = ("--at", "0.05,0,-0.5", "--duration", "1", "--rate", "100")
+    longer = ("--at", "0.05,0,-0.5", "--duration", "1", "--rate", "30")
     result = succeeds(cli("simulate", KUO, *longer, *files))
     assert "ended at t = " in result.err
     table = read_table(tmp_path / "s.csv")

@@ -59,7 +59,7 @@ def torques(
 ) -> None:
     """Torques of the drives and loads in the joints along a motion, against their limits.
 
-    Example: triskele torques omron_mini_delta --motion pick-and-place --payload 0.5
+    Example: triskele torques omron_mini_delta --payload 0.5
     """
     table, drawing = table_and_figure(out, figure, *_ALL)
     asked = Asked(*built(robot), options)
@@ -270,7 +270,7 @@ def simulate(
 
     `--torque hold` gives each drive what keeps the robot at rest at the start.
 
-    Example: triskele simulate omron_mini_delta --torque hold --payload 0.1 --duration 0.2
+    Example: triskele simulate flexible_delta --torque hold
     """
     table, drawing = table_and_figure(out, figure, *_ALL)
     described, mechanism = built(robot)
