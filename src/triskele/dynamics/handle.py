@@ -36,10 +36,7 @@ def torque_function(robot: RigidRobot) -> Handle:
 
 def acceleration_function(robot: RigidRobot) -> Handle:
     """Accelerations xdd(x, xd, tau), for one state, (n,) arrays, or for N of them, (N, n)."""
-    thin = thin_delta.of(robot)
-    fixed = _numbers(robot)
-    kernel = eqx.Partial(forward_dynamics, fixed) if thin is None else thin.forward_dynamics
-    return _handle(kernel, len(robot.rotors))
+    return _handle(_forward(robot), len(robot.rotors))
 
 
 Trajectory = Callable[[ArrayLike, ArrayLike], np.ndarray]
@@ -53,10 +50,7 @@ def trajectory_function(
     The bare integrator of `simulate`, for many runs: no samples between, no energy, and no
     check that the robot stays in its workspace.
     """
-    thin = thin_delta.of(robot)
-    fixed = _numbers(robot)
-    kernel = eqx.Partial(forward_dynamics, fixed) if thin is None else thin.forward_dynamics
-    instants, n = np.asarray(times, float), len(robot.rotors)
+    kernel, instants, n = _forward(robot), np.asarray(times, float), len(robot.rotors)
 
     def rates(t: jax.Array, y: jax.Array, _: None) -> jax.Array:
         xdd = kernel(tuple(y[:n]), tuple(y[n:]), tuple(efforts(t)))
@@ -80,6 +74,12 @@ def trajectory_function(
         return solution.ys[:, :n]
 
     return lambda x, xd: np.asarray(run(np.concatenate([x, xd], dtype=float)))
+
+
+def _forward(robot: RigidRobot) -> Kernel:
+    """Forward dynamics of `robot`, in closed form where there is one."""
+    thin, fixed = thin_delta.of(robot), _numbers(robot)
+    return eqx.Partial(forward_dynamics, fixed) if thin is None else thin.forward_dynamics
 
 
 def _numbers(robot: RigidRobot) -> RigidRobot:

@@ -13,7 +13,8 @@ import equinox as eqx
 import numpy as np
 from jaxtyping import Float
 
-from triskele.description.schema import Motor, Robot
+from triskele.description.schema import Robot
+from triskele.dynamics.robot import drive_motors
 from triskele.kinematics.cycles import JointMotion
 from triskele.kinematics.mechanism import AbstractMechanism
 from triskele.kinematics.motion import Motion
@@ -60,6 +61,13 @@ def limit_uses(
         *_load_limits(robot, t, loads),
     ]
     return tuple(sorted(found, key=lambda item: -item.use))
+
+
+def root_mean_square(
+    t: Float[np.ndarray, " N"], values: Float[np.ndarray, "N k"]
+) -> Float[np.ndarray, " k"]:
+    """Over time, by the trapezoidal rule; samples need not be evenly spaced."""
+    return np.sqrt(np.trapezoid(values**2, t, axis=0) / (t[-1] - t[0]))
 
 
 def _most(name: str, unit: str, allowed: float, t: Series, values: Series) -> LimitUse:
@@ -125,9 +133,10 @@ def _drive_limits(
     joints: JointMotion,
     tau: Float[np.ndarray, "N n"],
 ) -> Iterator[LimitUse]:
-    kept = 1 - robot.limits.margin
-    for k, coordinate in enumerate(mechanism.joint_coordinates):
-        motor = _motor(robot, k)
+    kept, means = 1 - robot.limits.margin, root_mean_square(t, tau)
+    coordinates = mechanism.joint_coordinates
+    motors = drive_motors(robot, len(coordinates))
+    for k, (coordinate, motor) in enumerate(zip(coordinates, motors, strict=True)):
         if motor is None:
             continue
         turning = coordinate.unit == "rad"
@@ -138,19 +147,13 @@ def _drive_limits(
         if peak is not None:
             yield _most(f"{effort} of motor {k + 1}", unit, kept * peak, t, tau[:, k])
         if lasting is not None:
-            mean = float(np.sqrt(np.trapezoid(tau[:, k] ** 2, t) / (t[-1] - t[0])))
+            mean = float(means[k])
             name = f"RMS {effort} of motor {k + 1}"
             yield LimitUse(name, unit, kept * lasting, mean, float(t[-1]), mean / (kept * lasting))
         fastest = joint_speed(motor)
         if fastest is not None:
             speed = np.asarray(joints.qd)[:, k]
             yield _most(f"speed of motor {k + 1}", coordinate.unit + "/s", fastest, t, speed)
-
-
-def _motor(robot: Robot, joint: int) -> Motor | None:
-    if robot.motors is None:
-        return None
-    return robot.motors.axis4 if joint == 3 else robot.motors.drives
 
 
 def _pose_limits(

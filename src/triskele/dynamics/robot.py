@@ -77,7 +77,7 @@ def rigid(
     mechanism = build(robot)
     robot.require("bodies", _WHY)
     bodies = tuple(_body(robot, name) for name in mechanism.bodies)
-    motors = _motors(robot, len(mechanism.joint_coordinates))
+    motors = drive_motors(robot, len(mechanism.joint_coordinates))
     laws = (robot.friction or Friction()) if friction else Friction()
     passive = mechanism.passive_coordinates
     slide = None if laws.telescope is None else friction_law(laws.telescope)
@@ -123,7 +123,7 @@ def _carried(robot: Robot, payload: Payload | str | None) -> tuple[float, ...]:
     return payload.ten_parameters
 
 
-def _motors(robot: Robot, count: int) -> tuple[Motor | None, ...]:
+def drive_motors(robot: Robot, count: int) -> tuple[Motor | None, ...]:
     """The motor of each joint; the fourth is that of the telescope."""
     if robot.motors is None:
         return (None,) * count

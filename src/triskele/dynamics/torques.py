@@ -18,7 +18,7 @@ from jaxtyping import Float
 
 from triskele.description.schema import Payload, Robot
 from triskele.dynamics.inverse import inverse_dynamics
-from triskele.dynamics.limits import LimitUse, limit_uses
+from triskele.dynamics.limits import LimitUse, limit_uses, root_mean_square
 from triskele.dynamics.reactions import Reactions, body_loads, solved_reactions
 from triskele.dynamics.robot import RigidRobot, rigid
 from triskele.dynamics.wrenches import as_force_and_moment, motion_state, payload_wrench
@@ -100,13 +100,6 @@ def torques(
     t = np.asarray(motion.t)
     uses = limit_uses(robot, model.mechanism, motion, joints, tau, loads)
     return MotionDemands(t, joints, tau, loads, uses)
-
-
-def root_mean_square(
-    t: Float[np.ndarray, " N"], values: Float[np.ndarray, "N k"]
-) -> Float[np.ndarray, " k"]:
-    """Over time, by the trapezoidal rule; samples need not be evenly spaced."""
-    return np.sqrt(np.trapezoid(values**2, t, axis=0) / (t[-1] - t[0]))
 
 
 def _motors(robot: RigidRobot, joints: JointMotion) -> Series:
