@@ -14,12 +14,11 @@ import numpy as np
 from jaxtyping import Float
 
 from triskele.description.schema import Robot
-from triskele.dynamics.robot import drive_motors
 from triskele.kinematics.cycles import JointMotion
 from triskele.kinematics.mechanism import AbstractMechanism
 from triskele.kinematics.motion import Motion
 from triskele.kinematics.singularity import singularity_margins
-from triskele.laws.motors import at_joint, joint_speed
+from triskele.laws.motors import at_joint, drive_motors, joint_speed
 from triskele.numerics import Scalar, Scalars, tabulate
 
 if TYPE_CHECKING:

@@ -5,22 +5,19 @@ frame of the body that carries it, is kept apart, because it changes from cycle 
 is no parameter of the robot.
 """
 
-import re
-
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from triskele.description.schema import Body, Friction, Motor, Payload, PrsRobot, Robot
-from triskele.errors import DescriptionError, InputError, UnknownName, did_you_mean
+from triskele.description.schema import Friction, Payload, Robot
 from triskele.kinematics.build import build
 from triskele.kinematics.mechanism import AbstractMechanism
-from triskele.laws.friction import FrictionLaw, friction_law
-from triskele.laws.motors import reflected_damping, reflected_inertia
-from triskele.laws.springs import Spring
+from triskele.laws.friction import FrictionLaw, drive_friction, friction_law
+from triskele.laws.masses import body_parameters, payload_parameters
+from triskele.laws.motors import drive_motors, reflected_inertia
+from triskele.laws.springs import Spring, flexure_springs
 from triskele.numerics import Scalars
-from triskele.spatial.inertia import infeasibility
 from triskele.spatial.vectors import Triple
 
 _WHY = "dynamics"
@@ -76,7 +73,7 @@ def rigid(
     """
     mechanism = build(robot)
     robot.require("bodies", _WHY)
-    bodies = tuple(_body(robot, name) for name in mechanism.bodies)
+    bodies = tuple(body_parameters(robot, name) for name in mechanism.bodies)
     motors = drive_motors(robot, len(mechanism.joint_coordinates))
     laws = (robot.friction or Friction()) if friction else Friction()
     passive = mechanism.passive_coordinates
@@ -84,77 +81,12 @@ def rigid(
     return RigidRobot(
         mechanism=mechanism,
         theta=jnp.asarray(bodies, float),
-        payload=jnp.asarray(_carried(robot, payload), float),
+        payload=jnp.asarray(payload_parameters(robot, payload), float),
         gravity=jnp.asarray(robot.gravity, float),
         rotors=jnp.asarray([0.0 if m is None else reflected_inertia(m) for m in motors]),
-        drive_friction=tuple(_drive_friction(laws, k, m, friction) for k, m in enumerate(motors)),
+        drive_friction=tuple(drive_friction(laws, k, m, friction) for k, m in enumerate(motors)),
         passive_friction=tuple(slide if c.name == "telescope" else None for c in passive),
-        springs=_springs(robot, mechanism),
+        springs=flexure_springs(robot, mechanism),
         ball_friction=None if laws.balls is None else friction_law(laws.balls),
         flange_height=jnp.asarray(getattr(robot.geometry, "flange_height", 0.0), float),
     )
-
-
-def _body(robot: Robot, name: str) -> tuple[float, ...]:
-    """Ten parameters of the body `name`; a flange that is part of the platform weighs nothing."""
-    part = re.sub(r"_\d[ab]?$", "", name)
-    section = getattr(robot.bodies, part, None)
-    if section is None and part == "end_effector":
-        return (0.0,) * 10
-    section = robot.require(f"bodies.{part}", _WHY)
-    assert isinstance(section, Body)
-    reason = infeasibility(section.ten_parameters)
-    if reason is not None:
-        raise DescriptionError(f"{robot.name}, bodies.{part}: no such body exists, {reason}.")
-    return section.ten_parameters
-
-
-def _carried(robot: Robot, payload: Payload | str | None) -> tuple[float, ...]:
-    if payload is None:
-        return (0.0,) * 10
-    if isinstance(payload, str):
-        if payload not in robot.payloads:
-            known = did_you_mean(payload, robot.payloads) if robot.payloads else "It has none."
-            raise UnknownName(f"{robot.name} has no payload '{payload}'. {known}")
-        payload = robot.payloads[payload]
-    reason = infeasibility(payload.ten_parameters)
-    if reason is not None:
-        raise InputError(f"The payload cannot exist: {reason}.")
-    return payload.ten_parameters
-
-
-def drive_motors(robot: Robot, count: int) -> tuple[Motor | None, ...]:
-    """The motor of each joint; the fourth is that of the telescope."""
-    if robot.motors is None:
-        return (None,) * count
-    return ((robot.motors.drives,) * 3 + (robot.motors.axis4,))[:count]
-
-
-def _drive_friction(
-    laws: Friction, joint: int, motor: Motor | None, friction: bool
-) -> FrictionLaw | None:
-    """Friction of a drive at its joint, with that of the motor's bearings."""
-    section = laws.axis4 if joint == 3 else laws.slides or laws.drives
-    law = None if section is None else friction_law(section, joint if joint < 3 else 0)
-    bearings = 0.0 if motor is None or not friction else reflected_damping(motor)
-    if not bearings:
-        return law
-    if law is None:
-        zero = jnp.zeros(())
-        law = FrictionLaw(coulomb=zero, viscous=zero, smoothing_speed=zero + 1)
-    return eqx.tree_at(lambda law: law.viscous, law, law.viscous + bearings)
-
-
-def _springs(robot: Robot, mechanism: AbstractMechanism) -> tuple[Spring | None, ...]:
-    """Flexures of a 3PRS in its passive joints, each counted once; free of stress at rest."""
-    names = [c.name for c in mechanism.passive_coordinates]
-    if not isinstance(robot, PrsRobot) or robot.flexures is None:
-        return (None,) * len(names)
-    kinds = {
-        "alpha": (robot.flexures.revolute_bending, robot.geometry.rest_angle),
-        "beta_m": (robot.flexures.spherical_bending, 0.0),
-        "beta_n": (robot.flexures.spherical_bending, 0.0),
-        "beta_l": (robot.flexures.spherical_torsion, 0.0),
-    }
-    constants = [kinds[name.rstrip("_123")] for name in names]
-    return tuple(Spring(jnp.asarray(k, float), jnp.asarray(p, float)) for k, p in constants)

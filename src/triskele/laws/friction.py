@@ -12,7 +12,8 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from triskele.description.schema import JointFriction, SlideFriction
+from triskele.description.schema import Friction, JointFriction, Motor, SlideFriction
+from triskele.laws.motors import reflected_damping
 from triskele.numerics import Scalar
 
 
@@ -57,3 +58,18 @@ def friction_law(section: JointFriction | SlideFriction, drive: int = 0) -> Fric
         smoothing_speed=jnp.asarray(section.smoothing_speed, float),
         **terms,
     )
+
+
+def drive_friction(
+    laws: Friction, joint: int, motor: Motor | None, friction: bool
+) -> FrictionLaw | None:
+    """Friction of a drive at its joint, with that of the motor's bearings."""
+    section = laws.axis4 if joint == 3 else laws.slides or laws.drives
+    law = None if section is None else friction_law(section, joint if joint < 3 else 0)
+    bearings = 0.0 if motor is None or not friction else reflected_damping(motor)
+    if not bearings:
+        return law
+    if law is None:
+        zero = jnp.zeros(())
+        law = FrictionLaw(coulomb=zero, viscous=zero, smoothing_speed=zero + 1)
+    return eqx.tree_at(lambda law: law.viscous, law, law.viscous + bearings)

@@ -6,7 +6,7 @@ Units follow the joint: for a turning joint i is a plain number (motor turns per
 for a slider it is in rad/m, and (1) gives N m, rad/s, kg m^2 or N, m/s, kg.
 """
 
-from triskele.description.schema import Motor
+from triskele.description.schema import Motor, Robot
 
 
 def ratio(motor: Motor) -> float | None:
@@ -42,3 +42,10 @@ def joint_speed(motor: Motor) -> float | None:
     """The greatest speed of the joint [rad/s or m/s]; None if unknown."""
     i = ratio(motor)
     return None if motor.peak_speed is None or i is None else motor.peak_speed / i
+
+
+def drive_motors(robot: Robot, count: int) -> tuple[Motor | None, ...]:
+    """The motor of each joint; the fourth is that of the telescope."""
+    if robot.motors is None:
+        return (None,) * count
+    return ((robot.motors.drives,) * 3 + (robot.motors.axis4,))[:count]

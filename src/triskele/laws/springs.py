@@ -4,8 +4,11 @@ f = k (p - p_0),        U = k (p - p_0)^2 / 2                                   
 """
 
 import equinox as eqx
+import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from triskele.description.schema import PrsRobot, Robot
+from triskele.kinematics.mechanism import AbstractMechanism
 from triskele.numerics import Scalar
 
 
@@ -22,3 +25,18 @@ class Spring(eqx.Module):
     def energy(self, position: Scalar) -> Scalar:
         """Stored energy [J]."""
         return self.stiffness * (position - self.rest) ** 2 / 2
+
+
+def flexure_springs(robot: Robot, mechanism: AbstractMechanism) -> tuple[Spring | None, ...]:
+    """Flexures of a 3PRS in its passive joints, each counted once; free of stress at rest."""
+    names = [c.name for c in mechanism.passive_coordinates]
+    if not isinstance(robot, PrsRobot) or robot.flexures is None:
+        return (None,) * len(names)
+    kinds = {
+        "alpha": (robot.flexures.revolute_bending, robot.geometry.rest_angle),
+        "beta_m": (robot.flexures.spherical_bending, 0.0),
+        "beta_n": (robot.flexures.spherical_bending, 0.0),
+        "beta_l": (robot.flexures.spherical_torsion, 0.0),
+    }
+    constants = [kinds[name.rstrip("_123")] for name in names]
+    return tuple(Spring(jnp.asarray(k, float), jnp.asarray(p, float)) for k, p in constants)

@@ -1,0 +1,200 @@
+"""Accelerations and multipliers; states moved onto the conditions of the joints.
+
+With S = J M^-1 J', multipliers solve S lam = J M^-1 f - gamma. Redundant joints make S
+singular: an LU decomposition would return garbage without an error. Instead
+
+    (S + eps) d_lam = (J M^-1 f - gamma) - S lam,     lam <- lam + d_lam,   from lam = 0   (1)
+
+a proximal iteration whose matrix is always positive definite. It converges to the least
+lam, by a factor eps / sigma each time, sigma the smallest eigenvalue that is not zero.
+
+Bodies without mass or moment, and motors geared to joints, change M into
+
+    M + s J' J + sum_k I_k W_k' W_k,      f into f + s J' gamma - sum_k I_k W_k' (Wd_k v)    (2)
+
+The terms with s cancel where J (vd, wd) = gamma. I_k is the inertia of a rotor at its axis.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import equinox as eqx
+import jax.numpy as jnp
+import jax.scipy.linalg as jsl
+from jaxtyping import Array, Float
+
+from triskele.multibody.forces import forces, inertia_in_base, rotor_terms
+from triskele.multibody.primitives import Drive, Motion, Rows
+from triskele.multibody.system import State, System, conditions, jacobian, motion_of
+from triskele.spatial.euler_parameters import rate, rotation_matrix, turned
+
+_PROXIMAL = 1e-10  #: eps of (1), as a part of the mean diagonal of S
+_REFINEMENTS = 3
+
+
+class Accelerations(NamedTuple):
+    """What (1) of `system.py` gives."""
+
+    twist: Float[Array, "bodies 6"]  #: vd, wd in O [m/s^2, rad/s^2]
+    lam: Float[Array, " rows"]  #: [N]
+
+
+class _Factored(NamedTuple):
+    """J, what divides by the mass matrix, and what solves S lam = b by (1)."""
+
+    J: Float[Array, "rows velocities"]
+    divided: Callable[[Array], Array]
+    solved: Callable[[Array], Array]
+
+
+def accelerations(
+    system: System,
+    state: State,
+    efforts: Float[Array, " motors"],
+    drive: Drive | None = None,
+) -> Accelerations:
+    """Accelerations and multipliers at a state that meets the joints' conditions."""
+    motion = motion_of(system, state)
+    rows = conditions(system, motion, drive)
+    f = forces(system, motion, efforts)[:-1].reshape(-1)
+    return _accelerated(system, motion, rows, f)
+
+
+def _accelerated(system: System, motion: Motion, rows: Rows, f: Array) -> Accelerations:
+    J = jacobian(system, rows)
+    if system.coupled:
+        W, bias = rotor_terms(system, motion)
+        f = f + _stiffness(system) * (J.T @ rows.gamma) - W.T @ (system.rotors * bias)
+    factored = _factored(system, motion, J)
+    free = factored.divided(f)
+    lam = factored.solved(J @ free - rows.gamma)
+    twist = free - factored.divided(J.T @ lam)
+    return Accelerations(twist.reshape(-1, 6), lam)
+
+
+def _factored(system: System, motion: Motion, J: Array) -> _Factored:
+    divided = _division(system, motion, J)
+    S = J @ divided(J.T)
+    eps = _PROXIMAL * jnp.trace(S) / max(len(S), 1)
+    factor = jsl.cho_factor(S + eps * jnp.eye(len(S)), lower=True)
+
+    def solved(b: Array) -> Array:
+        lam = jsl.cho_solve(factor, b)
+        for _ in range(_REFINEMENTS - 1):
+            lam = lam + jsl.cho_solve(factor, b - S @ lam)
+        return lam
+
+    return _Factored(J, divided, solved)
+
+
+def _division(system: System, motion: Motion, J: Array) -> Callable[[Array], Array]:
+    """x -> M^-1 x, of one vector or of columns; M as in (2) where that is needed."""
+    inertia = inertia_in_base(system, motion)
+    if system.coupled:
+        return _coupled_division(system, motion, J, inertia)
+    inverse = jnp.linalg.inv(system.inertia)
+    A = motion.A[:-1]
+    turning = jnp.einsum("bij,bjk,blk->bil", A, inverse, A)
+
+    def divided(x: Array) -> Array:
+        parts = x.reshape(len(system.mass), 6, -1)
+        linear = parts[:, :3] / system.mass[:, None, None]
+        both = jnp.concatenate([linear, turning @ parts[:, 3:]], axis=1)
+        return both.reshape(x.shape)
+
+    return divided
+
+
+def _coupled_division(
+    system: System, motion: Motion, J: Array, inertia: Array
+) -> Callable[[Array], Array]:
+    count = len(system.mass)
+    W, _ = rotor_terms(system, motion)
+    M = jnp.zeros((count, 6, count, 6))
+    for body in range(count):
+        M = M.at[body, :3, body, :3].set(system.mass[body] * jnp.eye(3))
+        M = M.at[body, 3:, body, 3:].set(inertia[body])
+    M = M.reshape(6 * count, -1) + _stiffness(system) * (J.T @ J)
+    M = M + W.T @ (system.rotors[:, None] * W)
+    factor = jsl.cho_factor(M, lower=True)
+    return lambda x: jsl.cho_solve(factor, x)
+
+
+def _stiffness(system: System) -> Float[Array, ""]:
+    """s of (2) [kg]: the mean mass."""
+    return jnp.mean(system.mass)
+
+
+# On the manifold
+
+
+def projected(system: System, state: State, drive: Drive | None = None) -> State:
+    """The nearest state, in the metric of M, that meets the conditions to rounding.
+
+    For states that nearly do, such as the end of an integration step: one factorisation
+    serves two corrections of position and one of velocity.
+    """
+    motion = motion_of(system, state)
+    rows = conditions(system, motion, drive)
+    factored = _factored(system, motion, jacobian(system, rows))
+    for _ in range(2):
+        rows = conditions(system, motion_of(system, state), drive)
+        shift = -factored.divided(factored.J.T @ factored.solved(rows.residual))
+        state = moved(state, shift.reshape(-1, 6))
+    return _slowed(system, state, drive, factored)
+
+
+def consistent_speeds(system: System, state: State, drive: Drive | None = None) -> State:
+    """`state` with the nearest velocities that the joints allow and the drives demand."""
+    motion = motion_of(system, state)
+    factored = _factored(system, motion, jacobian(system, conditions(system, motion, drive)))
+    return _slowed(system, state, drive, factored)
+
+
+def _slowed(system: System, state: State, drive: Drive | None, factored: _Factored) -> State:
+    motion = motion_of(system, state)
+    rows = conditions(system, motion, drive)
+    J = jacobian(system, rows)
+    twist = jnp.concatenate([motion.v, motion.w], axis=-1)[:-1].reshape(-1)
+    for _ in range(2):
+        wrong = J @ twist + rows.drift
+        twist = twist - factored.divided(J.T @ factored.solved(wrong))
+    twist = twist.reshape(-1, 6)
+    return state._replace(v=twist[:, :3], w=_in_body(motion, twist[:, 3:]))
+
+
+def _in_body(motion: Motion, vectors: Float[Array, "bodies 3"]) -> Float[Array, "bodies 3"]:
+    return jnp.einsum("bji,bj->bi", motion.A[:-1], vectors)
+
+
+def moved(state: State, shift: Float[Array, "bodies 6"]) -> State:
+    """`state` with each body displaced by a small twist in O [m, rad]."""
+    turn = jnp.einsum("bji,bj->bi", rotation_matrix(state.p), shift[:, 3:])
+    return state._replace(r=state.r + shift[:, :3], p=turned(state.p, turn))
+
+
+class StateRates(NamedTuple):
+    """Derivative of a `State` in time."""
+
+    r: Float[Array, "bodies 3"]
+    p: Float[Array, "bodies 4"]
+    v: Float[Array, "bodies 3"]
+    w: Float[Array, "bodies 3"]
+
+
+def state_rates(system: System, state: State, found: Accelerations) -> StateRates:
+    """How the state changes with the accelerations `found`."""
+    motion = motion_of(system, state)
+    return StateRates(
+        state.v, rate(state.p, state.w), found.twist[:, :3], _in_body(motion, found.twist[:, 3:])
+    )
+
+
+@eqx.filter_jit
+def violation(system: System, state: State, drive: Drive | None = None) -> tuple[Array, Array]:
+    """The largest residual of position [m] and of velocity [m/s]."""
+    motion = motion_of(system, state)
+    rows = conditions(system, motion, drive)
+    twist = jnp.concatenate([motion.v, motion.w], axis=-1)[:-1].reshape(-1)
+    speed = jacobian(system, rows) @ twist + rows.drift
+    return jnp.abs(rows.residual).max(initial=0.0), jnp.abs(speed).max(initial=0.0)
