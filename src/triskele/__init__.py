@@ -32,6 +32,8 @@ def __getattr__(name: str) -> object:
     if name not in _PUBLIC:
         raise AttributeError(f"module 'triskele' has no attribute '{name}'")
     home, original = _PUBLIC[name]
+    if home == __name__:  # a package of its own
+        return import_module(f"{home}.{original}")
     value = getattr(import_module(home), original)
     globals()[name] = value
     return value

@@ -1,8 +1,11 @@
 """The public names of triskele, each from where it is defined; read by `__init__.py` too."""
 
+from triskele import multibody as multibody
 from triskele.description import catalogue as _catalogue
 from triskele.description.load import load as load
+from triskele.description.load import load_mechanism as load_mechanism
 from triskele.description.load import parse as parse
+from triskele.description.mechanism import Mechanism as Mechanism
 from triskele.description.save import save as save
 from triskele.description.schema import DeltaRobot as DeltaRobot
 from triskele.description.schema import Limits as Limits

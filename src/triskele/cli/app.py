@@ -12,7 +12,7 @@ from pathlib import Path
 import typer
 from typer.exceptions import Abort, Exit, TyperException
 
-from triskele.cli import describe, dynamics, motion, move, reproduce
+from triskele.cli import describe, dynamics, motion, move, multibody, reproduce
 from triskele.errors import TriskeleError
 
 app = typer.Typer(
@@ -37,6 +37,7 @@ app.command("fk", context_settings=_NUMBERS)(move.fk)
 app.command("workspace")(move.workspace)
 app.command("motion")(motion.motion)
 app.command("torques")(dynamics.torques)
+app.command("reactions")(multibody.reactions)
 app.command("simulate")(dynamics.simulate)
 app.command("reproduce")(reproduce.reproduce)
 

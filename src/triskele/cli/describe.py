@@ -19,6 +19,7 @@ from triskele.cli.output import (
 from triskele.errors import DescriptionError, InputError
 
 if TYPE_CHECKING:
+    from triskele.description.mechanism import Mechanism
     from triskele.description.schema import Robot
     from triskele.reports.datasheet import Datasheet
 
@@ -51,10 +52,14 @@ def show(
 
     Example: triskele show abb_irb360_6_1600 --out robot.png
     """
-    from triskele.description.load import load
+    from triskele.description.load import load_any
+    from triskele.description.mechanism import Mechanism
 
     target = output_path(out, *FIGURES, ".json")
-    described = load(robot)
+    described = load_any(robot)
+    if isinstance(described, Mechanism):
+        _show_mechanism(described, target, json)
+        return
     from triskele.reports.datasheet import datasheet
 
     sheet = datasheet(described)
@@ -72,8 +77,22 @@ def show(
     note_assumptions(sheet.assumptions, robot, most=len(sheet.assumptions))
 
 
+def _show_mechanism(mechanism: "Mechanism", target: Path | None, json: bool) -> None:
+    if target is not None:
+        if target.suffix.lower() == ".json":
+            raise InputError("The data of a mechanism are printed by --json; --out is a figure.")
+        from triskele.multibody.from_file import from_file
+        from triskele.reports.figures import save_figure
+        from triskele.reports.multibody_figures import mechanism_figure
+
+        model = from_file(mechanism)
+        save_figure(mechanism_figure(mechanism.title, model.system, model.start), target)
+        note(f"wrote {target}")
+    _print_mechanism(mechanism, json, whole=True)
+
+
 def init(
-    kind: Annotated[str, typer.Argument(help="delta or 3prs.")],
+    kind: Annotated[str, typer.Argument(help="delta, 3prs or mechanism.")],
     path: Annotated[Path, typer.Argument(help="The file to write, ending in .toml.")],
     force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
 ) -> None:
@@ -98,10 +117,15 @@ def check(robot: RobotName, json: AsJson = False) -> None:
 
     Example: triskele check my.toml
     """
-    from triskele.description.load import load
+    from triskele.description.load import load_any
+    from triskele.description.mechanism import Mechanism
 
     try:
-        described = load(robot)
+        described = load_any(robot)
+        if isinstance(described, Mechanism):
+            _print_mechanism(described, json)
+            note_assumptions(described.assumptions(), robot)
+            return
         from triskele.reports.datasheet import datasheet
 
         sheet = datasheet(described)
@@ -138,6 +162,43 @@ def schema(
     else:
         write_json(json_schema(), target)
         note(f"wrote {target}")
+
+
+def _print_mechanism(mechanism: "Mechanism", json: bool, *, whole: bool = False) -> None:
+    """Assemble a mechanism and say how freely it moves; all of its numbers if `whole`."""
+    from triskele.cli.multibody import shown_length
+    from triskele.multibody.from_file import from_file
+    from triskele.multibody.redundancy import mobility
+    from triskele.multibody.solve import violation
+    from triskele.multibody.system import origins
+
+    model = from_file(mechanism)
+    free = model.system.with_free_motors()
+    counted = mobility(free, model.start)
+    residual = float(violation(free, model.start)[0])
+    places = origins(model.system, model.start).tolist()
+    if json:
+        print_json(
+            {
+                "name": mechanism.name,
+                "kind": mechanism.kind,
+                "mobility": counted._asdict(),
+                "residual": residual,
+                "bodies": dict(zip(model.system.bodies, places, strict=True)),
+                "assumptions": [fact._asdict() for fact in mechanism.assumptions()],
+            }
+        )
+        return
+    typer.echo(f"{mechanism.title}: a mechanism of {len(mechanism.joints)} joints")
+    if whole:
+        print_rows([(fact.key, fact.text, fact.reason) for fact in mechanism.facts])
+    typer.echo(str(counted))
+    typer.echo(f"assembled with a residual of {residual:.1e} m; frames of the bodies:")
+    rows = zip(model.system.bodies, places, strict=True)
+    print_rows(
+        [(name, *(shown_length(value) for value in place)) for name, place in rows],
+        ("body", "x [m]", "y [m]", "z [m]"),
+    )
 
 
 def _write_sheet(sheet: "Datasheet", data: dict[str, object], target: Path) -> None:

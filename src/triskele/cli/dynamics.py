@@ -2,11 +2,18 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
-from triskele.cli.inputs import AsJson, RobotName, built, number, vector
+from triskele.cli.inputs import AsJson, RobotName, built, positive, vector
+from triskele.cli.multibody import (
+    Order,
+    print_system_run,
+    simulate_mechanism,
+    simulate_system,
+    used_facts,
+)
 from triskele.cli.output import (
     TABLES,
     give,
@@ -16,25 +23,19 @@ from triskele.cli.output import (
     table_and_figure,
     write_columns,
 )
+from triskele.cli.payloads import Carried, CarriedCentre, CarriedInertia, carried_payload
 from triskele.cli.shapes import Asked, made, option, shaped
-from triskele.errors import InputError
+from triskele.errors import InputError, UnknownName, did_you_mean
 
 if TYPE_CHECKING:
     from jaxtyping import Array
 
     from triskele.description.schema import Payload, Robot
     from triskele.dynamics.robot import RigidRobot
-    from triskele.dynamics.simulate import Controller, Simulation
+    from triskele.dynamics.simulate import ConstantEffort, Simulation
     from triskele.dynamics.torques import MotionDemands
     from triskele.kinematics.mechanism import AbstractMechanism
 
-Carried = Annotated[str | None, option("Mass [kg], or the name of one in the robot file.", "none")]
-CarriedCentre = Annotated[
-    str | None, option("Its centre of mass in the flange frame, as 0,0,-0.1 [m].", "0,0,0")
-]
-CarriedInertia = Annotated[
-    str | None, option("Its moments xx,yy,zz about that centre [kg m^2].", "0,0,0")
-]
 Out = Annotated[
     Path | None, typer.Option(help="Write all samples (.csv, .parquet, .json), or a figure.")
 ]
@@ -63,7 +64,7 @@ def torques(
     """
     table, drawing = table_and_figure(out, figure, *_ALL)
     asked = Asked(*built(robot), options)
-    carried = _payload(asked.robot, payload, payload_centre, payload_inertia)
+    carried = carried_payload(asked.robot, payload, payload_centre, payload_inertia)
     samples = made(asked, motion)
     from triskele.description.schema import Limits
     from triskele.dynamics.torques import torques as demanded
@@ -84,56 +85,11 @@ def torques(
         note(f"wrote {drawing}")
     data = _summary(asked, demands)
     give(data, None, json, lambda: _print_demands(data))
-    note_assumptions(_used(asked.robot), robot)
+    note_assumptions(used_facts(asked.robot), robot)
 
 
 def _name(payload: str) -> str:
     return payload if payload[-1:].isalpha() else f"{payload} kg"
-
-
-def _used(robot: "Robot") -> tuple:
-    return robot.assumptions("geometry", "bodies", "friction", "motors", "gravity")
-
-
-def _payload(
-    robot: "Robot", mass: str | None, centre: str | None, inertia: str | None
-) -> "Payload | None":
-    """The payload that the options describe."""
-    from triskele.description.schema import Payload
-
-    if mass is None:
-        given = "--payload-centre" if centre else "--payload-inertia" if inertia else None
-        if given:
-            raise InputError(f"{given} needs --payload, the mass, beside it.")
-        return None
-    if mass in robot.payloads:
-        if centre or inertia:
-            raise InputError(f"The payload '{mass}' of the file has its own centre and inertia.")
-        return robot.payloads[mass]
-    if mass.isidentifier():
-        known = ", ".join(robot.payloads) or "none"
-        raise InputError(
-            f"--payload: {robot.name} has no payload '{mass}' (it has {known}); give a mass, "
-            "such as 2.5 or 2500g."
-        )
-    value = number(mass, "kg", "--payload")
-    if value <= 0:
-        raise InputError(f"--payload is {value:g} kg; a payload has a positive mass.")
-    return Payload(
-        mass=value,
-        centre_of_mass=_three(centre, "m", "--payload-centre"),
-        inertia=_three(inertia, "kg m^2", "--payload-inertia"),
-    )
-
-
-def _three(text: str | None, unit: str, place: str) -> tuple[float, float, float]:
-    if text is None:
-        return 0.0, 0.0, 0.0
-    parts = text.split(",")
-    if len(parts) != 3:
-        raise InputError(f"{place} is three numbers, as 0,0,0.1 [{unit}]; {len(parts)} given.")
-    x, y, z = (number(part, unit, place) for part in parts)
-    return x, y, z
 
 
 def _summary(asked: Asked, demands: "MotionDemands") -> dict[str, object]:
@@ -157,7 +113,7 @@ def _summary(asked: Asked, demands: "MotionDemands") -> dict[str, object]:
         "drives": drives,
         "loads": _load_summary(demands),
         "limits": [item._asdict() | {"exceeded": item.exceeded} for item in demands.limits],
-        "assumptions": [fact._asdict() for fact in _used(asked.robot)],
+        "assumptions": [fact._asdict() for fact in used_facts(asked.robot)],
     }
 
 
@@ -258,6 +214,13 @@ def simulate(
     duration: Annotated[str | None, option("[s]", "1 s")] = None,
     rate: Annotated[str | None, option("Samples per second [Hz].", "1000 Hz")] = None,
     tolerance: Annotated[str | None, option("Of the integrator.", "1e-9")] = None,
+    engine: Annotated[
+        str | None, option("reduced (the robot's own coordinates) or multibody.", "reduced")
+    ] = None,
+    integrator: Annotated[
+        str | None, option("Of multibody: runge-kutta, adams, alpha.", "runge-kutta")
+    ] = None,
+    step: Annotated[str | None, option("Of the integrator alpha [s].", "1 ms")] = None,
     payload: Carried = None,
     payload_centre: CarriedCentre = None,
     payload_inertia: CarriedInertia = None,
@@ -266,54 +229,130 @@ def simulate(
     out: Out = None,
     figure: Drawing = None,
 ) -> None:
-    """What the robot does under constant efforts of its drives, until it leaves its limits.
+    """What a robot or a mechanism does under constant efforts of its drives.
 
-    `--torque hold` gives each drive what keeps the robot at rest at the start.
+    `--torque hold` gives each drive what keeps the robot at rest at the start. The reduced
+    engine ends where the robot leaves its limits; `--engine multibody` has all bodies and
+    joints, knows no limits, and takes mechanism files, which move as their drives say.
 
     Example: triskele simulate flexible_delta --torque hold
     """
-    table, drawing = table_and_figure(out, figure, *_ALL)
-    described, mechanism = built(robot)
-    carried = _payload(described, payload, payload_centre, payload_inertia)
+    files = table_and_figure(out, figure, *_ALL)
+    from triskele.description.load import load_any
+    from triskele.description.mechanism import Mechanism
+
+    described = load_any(robot)
+    chosen = engine or ("multibody" if isinstance(described, Mechanism) else "reduced")
+    if chosen not in ENGINES:
+        raise UnknownName(f"--engine: there is no '{chosen}'. {did_you_mean(chosen, ENGINES)}")
+    order = Order(duration, rate, tolerance, torque, integrator, step)
+    if isinstance(described, Mechanism):
+        given = {"--at": at, "--speed": speed, "--payload": payload}
+        given |= {"--payload-centre": payload_centre, "--payload-inertia": payload_inertia}
+        given |= {"--frictionless": frictionless or None}
+        given |= {"--engine reduced": None if chosen == "multibody" else chosen}
+        data = simulate_mechanism(described, given, order, files)
+        give(data, None, json, lambda: print_system_run(data))
+    else:
+        start = _Start(
+            described,
+            carried_payload(described, payload, payload_centre, payload_inertia),
+            not frictionless,
+            at,
+            speed,
+        )
+        if chosen == "multibody":
+            data = _by_multibody(start, order, files)
+            give(data, None, json, lambda: print_system_run(data))
+        else:
+            data = _by_reduced(start, order, files)
+            give(data, None, json, lambda: _print_run(data))
+    note_assumptions(used_facts(described), robot)
+
+
+ENGINES = ("reduced", "multibody")
+
+
+class _Start(NamedTuple):
+    """The robot, its load, and where it starts, as texts."""
+
+    robot: "Robot"
+    payload: "Payload | None"
+    friction: bool
+    at: str | None
+    speed: str | None
+
+    def placed(self, mechanism: "AbstractMechanism") -> "tuple[Array, Array]":
+        """Platform coordinates and their velocities at the start."""
+        from triskele.numerics import stacked
+
+        coordinates, who = mechanism.platform_coordinates, f"of {self.robot.name}"
+        x = stacked(mechanism.home())
+        if self.at is not None:
+            x = vector(self.at.split(","), coordinates, f"a pose {who}", "--at")
+        xd = 0 * x
+        if self.speed is not None:
+            xd = vector(self.speed.split(","), coordinates, f"a velocity {who}", "--speed")
+        return x, xd
+
+
+def _by_reduced(
+    start: _Start, order: Order, files: tuple[Path | None, Path | None]
+) -> dict[str, object]:
+    """Simulate in the robot's own coordinates, write the files, and return the summary."""
     from triskele.dynamics.robot import rigid
     from triskele.dynamics.simulate import simulate as run_simulation
-    from triskele.numerics import stacked
 
-    model = rigid(described, carried, friction=not frictionless)
-    coordinates, who = mechanism.platform_coordinates, f"of {described.name}"
-    x = stacked(mechanism.home())
-    x = x if at is None else vector(at.split(","), coordinates, f"a pose {who}", "--at")
-    xd = 0 * x
-    if speed is not None:
-        xd = vector(speed.split(","), coordinates, f"a velocity {who}", "--speed")
+    for place, value in (("--integrator", order.integrator), ("--step", order.step)):
+        if value is not None:
+            raise InputError(f"{place} belongs to --engine multibody.")
+    robot = start.robot
+    model = rigid(robot, start.payload, friction=start.friction)
+    x, xd = start.placed(model.mechanism)
     run = run_simulation(
         model,
         x,
         xd,
-        _constant(model, mechanism, x, torque, who),
-        _positive(duration, "s", "--duration", 1.0),
-        limits=described.limits,
-        rate=_positive(rate, "Hz", "--rate", 1000.0),
-        tolerance=_positive(tolerance, "", "--tolerance", 1e-9),
+        _constant(model, x, order.torque, f"of {robot.name}"),
+        positive(order.duration, "s", "--duration", 1.0),
+        limits=robot.limits,
+        rate=positive(order.rate, "Hz", "--rate", 1000.0),
+        tolerance=positive(order.tolerance, "", "--tolerance", 1e-9),
     )
-    _write_run(described, mechanism, run, table, drawing)
-    data = _run_summary(described, mechanism, run)
-    give(data, None, json, lambda: _print_run(data))
+    _write_run(robot, model.mechanism, run, *files)
     if run.ended is not None:
         note(f"ended {run.ended}")
-    note_assumptions(_used(described), robot)
+    return _run_summary(robot, model.mechanism, run)
 
 
-def _positive(text: str | None, unit: str, place: str, default: float) -> float:
-    value = default if text is None else number(text, unit, place)
-    if value <= 0:
-        raise InputError(f"{place} is {value:g} {unit}; it must be positive.".replace(" ;", ";"))
-    return value
+def _by_multibody(
+    start: _Start, order: Order, files: tuple[Path | None, Path | None]
+) -> dict[str, object]:
+    """The same with all bodies and joints."""
+    from triskele.description.schema import Limits
+    from triskele.dynamics.robot import rigid
+    from triskele.kinematics.reach import check_reach
+    from triskele.multibody.from_robot import from_robot
+    from triskele.multibody.integrate import Actuation, Constant
+
+    robot = start.robot
+    model = from_robot(robot, start.payload, friction=start.friction)
+    x, xd = start.placed(model.mechanism)
+    check_reach(model.mechanism, Limits(singularity_margin=0.0), x, "The start")
+    held = rigid(robot, start.payload, friction=start.friction)
+    tau = _constant(held, x, order.torque, f"of {robot.name}").tau
+    return simulate_system(
+        robot.title,
+        robot.name,
+        model.system,
+        model.at(x, xd),
+        Actuation(Constant(tau)),
+        order,
+        files,
+    )
 
 
-def _constant(
-    model: "RigidRobot", mechanism: "AbstractMechanism", x: "Array", torque: str | None, who: str
-) -> "Controller":
+def _constant(model: "RigidRobot", x: "Array", torque: str | None, who: str) -> "ConstantEffort":
     """The controller that the option describes."""
     import equinox as eqx
     import jax.numpy as jnp
@@ -324,6 +363,7 @@ def _constant(
     from triskele.kinematics.mechanism import Coordinate
     from triskele.numerics import stacked
 
+    mechanism = model.mechanism
     if torque is None:
         return ConstantEffort(jnp.zeros(len(mechanism.joint_coordinates)))
     if torque == "hold":
@@ -381,7 +421,7 @@ def _run_summary(
             "lost": float(run.lost[-1]),
             "imbalance": run.imbalance,
         },
-        "assumptions": [fact._asdict() for fact in _used(robot)],
+        "assumptions": [fact._asdict() for fact in used_facts(robot)],
     }
 
 

@@ -43,6 +43,14 @@ def number(text: str, unit: str, place: str) -> float:
     return value
 
 
+def positive(text: str | None, unit: str, place: str, default: float) -> float:
+    """An option as a positive number in SI units, or its `default`."""
+    value = default if text is None else number(text, unit, place)
+    if value <= 0:
+        raise InputError(f"{place} is {value:g} {unit}; it must be positive.".replace(" ;", ";"))
+    return value
+
+
 def vector(
     texts: Sequence[str], coordinates: "tuple[Coordinate, ...]", what: str, option: str = ""
 ) -> "Array":

@@ -9,9 +9,15 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from triskele.description import catalogue
+from triskele.description.mechanism import Mechanism
 from triskele.description.provenance import facts
-from triskele.description.schema import KINDS, Robot
+from triskele.description.schema import KINDS, DeltaRobot, PrsRobot, Robot
 from triskele.errors import DescriptionError, did_you_mean
+
+_ALL: dict[str, type[DeltaRobot] | type[PrsRobot] | type[Mechanism]] = {
+    **KINDS,
+    "mechanism": Mechanism,
+}
 
 
 def load(robot: str | Path) -> Robot:
@@ -20,10 +26,34 @@ def load(robot: str | Path) -> Robot:
     >>> load("abb_irb360_6_1600").geometry.arm_length
     (0.5, 0.5, 0.5)
     """
+    return _robot(load_any(robot), str(robot))
+
+
+def load_mechanism(path: str | Path) -> Mechanism:
+    """The mechanism of bodies and joints that a TOML file describes."""
+    found = load_any(path)
+    if not isinstance(found, Mechanism):
+        raise DescriptionError(
+            f"{path}: describes a robot of kind {found.kind}, not a mechanism of bodies and joints."
+        )
+    return found
+
+
+def load_any(robot: str | Path) -> Robot | Mechanism:
+    """The robot of that name, or the robot or mechanism that a TOML file describes."""
     if isinstance(robot, str) and not robot.endswith(".toml") and not set(robot) & {"/", "\\"}:
         return _shipped(robot)
     path = Path(robot)
-    return parse(_read(path), str(path))
+    return _parsed(_read(path), str(path))
+
+
+def _robot(found: Robot | Mechanism, place: str) -> Robot:
+    if isinstance(found, Mechanism):
+        raise DescriptionError(
+            f"{place}: is a mechanism of bodies and joints, and this needs a robot; mechanisms "
+            "have the commands `check`, `simulate` and `reactions`."
+        )
+    return found
 
 
 @lru_cache(maxsize=32)
@@ -33,6 +63,10 @@ def _shipped(name: str) -> Robot:
 
 def parse(text: str, place: str = "robot file") -> Robot:
     """The robot that the TOML `text` describes; `place` is named in errors."""
+    return _robot(_parsed(text, place), place)
+
+
+def _parsed(text: str, place: str) -> Robot | Mechanism:
     try:
         raw = tomllib.loads(text)
     except (ValueError, RecursionError) as error:  # TOMLDecodeError is a ValueError
@@ -40,15 +74,15 @@ def parse(text: str, place: str = "robot file") -> Robot:
     if not raw:
         raise DescriptionError(f"{place}: is empty. `triskele init delta {place}` writes a start.")
     kind = raw.get("kind")
-    if not isinstance(kind, str) or kind not in KINDS:
+    if not isinstance(kind, str) or kind not in _ALL:
         wrong = f"'{kind}' is not a kind of robot." if "kind" in raw else "is missing."
-        raise DescriptionError(f"{place}, kind: {wrong} {did_you_mean(str(kind), KINDS)}")
+        raise DescriptionError(f"{place}, kind: {wrong} {did_you_mean(str(kind), _ALL)}")
     try:
-        robot = KINDS[kind].model_validate(raw, context={"file": place})
+        robot = _ALL[kind].model_validate(raw, context={"file": place})
     except ValidationError as error:
         # A misspelt key is the cause of the "is missing" that comes with it.
         found = sorted(error.errors(), key=lambda item: item["type"] != "extra_forbidden")
-        problems = (f"{place}, {_sentence(KINDS[kind], item)}" for item in found)
+        problems = (f"{place}, {_sentence(_ALL[kind], item)}" for item in found)
         raise DescriptionError(*problems) from None
     robot._facts = tuple(facts(robot, raw))
     return robot

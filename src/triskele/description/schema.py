@@ -410,35 +410,14 @@ class Payload(Section):
         return body.ten_parameters
 
 
-class AbstractRobot(Section):
-    """What every robot file may hold; `require` gets a section or says what is missing."""
+class AbstractFile(Section):
+    """What every file begins with; `require` gets a section or says what is missing."""
 
     name: Annotated[str, Field(pattern=r"^[a-z0-9_]+$")]
     title: str
     summary: str = ""
     gravity: Acceleration = (0.0, 0.0, -9.81)
-    friction: Friction | None = None
-    motors: Motors | None = None
-    limits: Limits = Limits()
-    materials: dict[str, Material] = {}
-    sections: Sections | None = None
-    flexures: Flexures | None = None
-    control: Control | None = None
-    encoders: Encoders | None = None
-    weighed: Weighed | None = None
-    disassembled: Disassembled | None = None
-    payloads: dict[str, Payload] = {}
     _facts: tuple[Fact, ...] = PrivateAttr(default=())
-
-    @model_validator(mode="after")
-    def _materials_exist(self) -> "AbstractRobot":
-        for part in ("arm", "rod"):
-            section = getattr(self.sections, part, None)
-            if section is not None and section.material not in self.materials:
-                raise ValueError(
-                    f"sections.{part}.material: '{section.material}' is not under [materials]."
-                )
-        return self
 
     def __eq__(self, other: object) -> bool:
         """Whether both say the same, however their files wrote the numbers."""
@@ -465,6 +444,32 @@ class AbstractRobot(Section):
             if value is None:
                 raise MissingFact(f"{self.name} has no '{key}', which {why} needs; add it.")
         return value
+
+
+class AbstractRobot(AbstractFile):
+    """What every robot file may hold."""
+
+    friction: Friction | None = None
+    motors: Motors | None = None
+    limits: Limits = Limits()
+    materials: dict[str, Material] = {}
+    sections: Sections | None = None
+    flexures: Flexures | None = None
+    control: Control | None = None
+    encoders: Encoders | None = None
+    weighed: Weighed | None = None
+    disassembled: Disassembled | None = None
+    payloads: dict[str, Payload] = {}
+
+    @model_validator(mode="after")
+    def _materials_exist(self) -> "AbstractRobot":
+        for part in ("arm", "rod"):
+            section = getattr(self.sections, part, None)
+            if section is not None and section.material not in self.materials:
+                raise ValueError(
+                    f"sections.{part}.material: '{section.material}' is not under [materials]."
+                )
+        return self
 
 
 class DeltaRobot(AbstractRobot):

@@ -6,8 +6,12 @@ held = reactions(model.system, states, drive=...)  forces and moments in every j
 print(mobility(model.system, model.start))         freedom, and what is redundant
 """
 
+from triskele.multibody.adams import adams as adams
+from triskele.multibody.along import reactions_along as reactions_along
 from triskele.multibody.assembly import assembled as assembled
+from triskele.multibody.from_file import from_file as from_file
 from triskele.multibody.from_robot import from_robot as from_robot
+from triskele.multibody.generalised_alpha import generalised_alpha as generalised_alpha
 from triskele.multibody.integrate import simulate as simulate
 from triskele.multibody.joints import Body as Body
 from triskele.multibody.joints import Joint as Joint

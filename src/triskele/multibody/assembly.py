@@ -11,7 +11,7 @@ from jaxtyping import Array
 
 from triskele.errors import DescriptionError
 from triskele.multibody.primitives import Drive
-from triskele.multibody.solve import consistent_speeds, moved
+from triskele.multibody.solve import consistent_speeds, mass_matrix, moved
 from triskele.multibody.system import State, System, conditions, jacobian, motion_of
 
 _MOST_STEPS = 200
@@ -75,3 +75,31 @@ def _linear(system: System, state: State, drive: Drive | None) -> tuple[np.ndarr
 
 _moved = eqx.filter_jit(moved)
 _speeds = eqx.filter_jit(consistent_speeds)
+
+
+def check_inertia(system: System, state: State) -> None:
+    """An error if some motion that the joints allow moves no mass: it names the body."""
+    if not system.coupled:
+        return
+    _, J = _linear(system.with_free_motors(), state, None)
+    _, values, rows = np.linalg.svd(J) if len(J) else (None, np.zeros(0), np.eye(J.shape[1]))
+    rank = int((values > 1e-9 * values.max(initial=1e-300)).sum())
+    free = rows[rank:]
+    M = np.asarray(_masses(system, state))
+    moving = free @ M @ free.T
+    if not len(moving):
+        return
+    kinetic, modes = np.linalg.eigh(moving)
+    if kinetic[0] > 1e-12 * kinetic[-1]:
+        return
+    twist = np.abs(modes[:, 0] @ free).reshape(-1, 6).max(axis=1)
+    name = system.bodies[int(twist.argmax())]
+    raise DescriptionError(
+        f"{system.name}, bodies.{name}: can move without moving any mass, so that its acceleration "
+        "is not determined; give it an inertia."
+    )
+
+
+@eqx.filter_jit
+def _masses(system: System, state: State) -> Array:
+    return mass_matrix(system, motion_of(system, state))

@@ -30,27 +30,23 @@ class AxisMotion(NamedTuple):
 
 def axis_motion(system: System, motion: Motion) -> AxisMotion:
     """All axes of the system, in its order."""
-    count = len(motion.r)
     angles, m = system.turns.angles(motion)
-    lengths = system.slides.rows(motion)
     about = jnp.concatenate([jnp.zeros_like(m), m], axis=-1)
-    blocks = {
-        "turn": (system.turns.pairs, -about, about),
-        "slide": (system.slides.pairs, lengths.parent, lengths.child),
-    }
-    values = {"turn": angles, "slide": lengths.residual}
-    q, W = [], []
-    for axis in system.axes:
-        pairs, parent, child = blocks[axis.kind]
-        k = axis.place
-        row = jnp.zeros((count, 6)).at[pairs.parents[k]].add(parent[k])
-        W.append(row.at[pairs.children[k]].add(child[k]))
-        q.append(values[axis.kind][k])
-    if not W:
-        return AxisMotion(jnp.zeros(0), jnp.zeros(0), jnp.zeros((0, count, 6)))
-    W = jnp.stack(W)
+    lengths = system.slides.rows(motion)
+    first = {"turn": 0, "slide": len(m)}
+    order = np.array([first[axis.kind] + axis.place for axis in system.axes], int)
+    bodies, W = np.arange(len(motion.r)), 0.0
+    sides = (
+        (system.turns.pairs.parents, system.slides.pairs.parents, -about, lengths.parent),
+        (system.turns.pairs.children, system.slides.pairs.children, about, lengths.child),
+    )
+    for turns, slides, *blocks in sides:
+        ends = np.array([*turns, *slides], int)[order]
+        here = (ends[:, None] == bodies)[:, :, None]
+        W = W + here * jnp.concatenate(blocks)[order][:, None, :]
+    q = jnp.concatenate([angles, lengths.residual])[order]
     twists = jnp.concatenate([motion.v, motion.w], axis=-1)
-    return AxisMotion(jnp.stack(q), jnp.einsum("abk,bk->a", W, twists), W)
+    return AxisMotion(q, jnp.einsum("abk,bk->a", W, twists), jnp.asarray(W))
 
 
 def forces(system: System, motion: Motion, efforts: Float[Array, " motors"]) -> Wrenches:
@@ -68,7 +64,7 @@ def forces(system: System, motion: Motion, efforts: Float[Array, " motors"]) -> 
     for ball in system.balls:
         w = motion.w[ball.child] - motion.w[ball.parent]
         speed = safe_norm(w @ w)
-        moment = -(ball.law.effort(speed) / speed) * w
+        moment = -jnp.asarray(ball.law.effort(speed) / speed) * w
         total = _add_couple(total, ball.parent, ball.child, moment)
     return total
 

@@ -22,7 +22,7 @@ from triskele.description.schema import Friction, Payload, PrsRobot, Robot
 from triskele.errors import InputError
 from triskele.kinematics import mechanism as kinematics
 from triskele.kinematics.build import build
-from triskele.kinematics.velocity import joint_velocity
+from triskele.kinematics.velocity import joint_acceleration, joint_velocity
 from triskele.laws.friction import drive_friction, friction_law
 from triskele.laws.masses import body_parameters, payload_parameters
 from triskele.laws.motors import drive_motors, reflected_inertia
@@ -39,12 +39,19 @@ Numbers = Float[np.ndarray, "..."]
 _BASE = "base"
 
 
+class Parts(NamedTuple):
+    """What the system was made of, to change and build again."""
+
+    bodies: tuple[Body, ...]
+    joints: tuple[Joint, ...]
+
+
 class RobotSystem(NamedTuple):
     """A robot in absolute coordinates, and the mechanism that places it."""
 
     system: System
     mechanism: kinematics.AbstractMechanism
-    parts: "Parts"
+    parts: Parts
 
     @property
     def start(self) -> State:
@@ -54,13 +61,6 @@ class RobotSystem(NamedTuple):
     def at(self, x: Components, xd: Components | None = None) -> State:
         """The state with the platform at `x`, moving with `xd`; can be traced."""
         return placed(self, x, xd)
-
-
-class Parts(NamedTuple):
-    """What the system was made of, to change and build again."""
-
-    bodies: tuple[Body, ...]
-    joints: tuple[Joint, ...]
 
 
 def from_robot(
@@ -333,8 +333,6 @@ def robot_drive(
     robot: RobotSystem, x: Components, xd: Components, xdd: Components
 ) -> tuple[Array, Array, Array]:
     """Position, rate and acceleration of the prescribed motors for a motion of the platform."""
-    from triskele.kinematics.velocity import joint_acceleration
-
     x, xd, xdd = as_scalars(x), as_scalars(xd), as_scalars(xdd)
     q = robot.mechanism.inverse(x).components
     qd, qdd, _ = joint_acceleration(robot.mechanism, q, x, xd, xdd)

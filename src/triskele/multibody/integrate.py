@@ -1,4 +1,4 @@
-"""Motion in time: Runge-Kutta of order 8 with projection, as `dynamics.simulate` but for any system.
+"""Motion in time by a Runge-Kutta method of order 8, each step moved onto the conditions.
 
 After each accepted step the state is moved onto the conditions of the joints, positions and
 velocities (`solve.projected`): nothing drifts. Samples between steps are interpolated and
@@ -11,7 +11,7 @@ integrators with the same result.
 """
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import diffrax
 import equinox as eqx
@@ -165,7 +165,7 @@ def rates(system: System, actuation: Actuation, t: Array, y: Array) -> Array:
     state = unpacked(system, y)
     motion = motion_of(system, state)
     drive = actuation.drive(t)
-    tau, qd = _told(system, actuation, t, state)
+    tau, qd = told(system, actuation, t, state)
     found = accelerations(system, state, tau, drive)
     if drive is not None:
         tau, qd = drive_efforts(system, motion, drive, found.lam), drive.qd
@@ -174,7 +174,7 @@ def rates(system: System, actuation: Actuation, t: Array, y: Array) -> Array:
     return packed(State(*derived), jnp.stack([tau @ qd, lost]))
 
 
-def _told(system: System, actuation: Actuation, t: Array, state: State) -> tuple[Array, Array]:
+def told(system: System, actuation: Actuation, t: Array, state: State) -> tuple[Array, Array]:
     """Efforts of motors that are not prescribed, and the rates of their axes."""
     nothing = jnp.zeros(len(system.motors))
     if actuation.efforts is None or not system.motors:
@@ -195,7 +195,7 @@ class _Projecting(diffrax.Dopri8):
 
     project: Callable[[Array, Array], Array] = eqx.field(kw_only=True)
 
-    def step(self, terms, t0, t1, *rest):  # noqa: ANN001, ANN002
+    def step(self, terms, t0, t1, *rest) -> Any:  # noqa: ANN001, ANN002, ANN401  # pyright: ignore[reportIncompatibleMethodOverride]
         """A step of the method, then onto the conditions."""
         y1, *others = super().step(terms, t0, t1, *rest)
         return self.project(t1, y1), *others
@@ -294,7 +294,7 @@ def _samples(system: System, actuation: Actuation, t: Array, y: Array) -> _Sampl
         motion = motion_of(system, state)
         energy, axes = energies(system, motion), axis_motion(system, motion)
         motors = np.array([k for k, axis in enumerate(system.axes) if axis.motor], int)
-        tau, _ = _told(system, actuation, t, state)
+        tau, _ = told(system, actuation, t, state)
         if drive is not None:
             tau = drive_efforts(system, motion, drive, accelerations(system, state, tau, drive).lam)
         places = origins(system, state)

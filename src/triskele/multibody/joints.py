@@ -30,6 +30,7 @@ from triskele.laws.friction import FrictionLaw
 from triskele.laws.springs import Spring
 from triskele.multibody.primitives import Distances, Dots, Lines, Pairs, Points, Turns
 from triskele.multibody.system import (
+    DRIVE,
     GROUND,
     Axis,
     Ball,
@@ -43,6 +44,8 @@ from triskele.multibody.system import (
 from triskele.spatial.euler_parameters import from_matrix
 
 Numbers = Float[np.ndarray, "..."]
+Vector = Sequence[float] | Float[np.ndarray, "3"]
+_AXES = np.eye(3)
 _NO_TURN = ((0, 1), (1, 2), (2, 0))
 _ONE_AXIS = ((0, 2), (1, 2))
 #: kind: whether points coincide, axes of the parent that they may not leave, pairs of axes
@@ -77,10 +80,10 @@ class Joint(NamedTuple):
     kind: str
     parent: str
     child: str
-    point: Sequence[float] = (0.0, 0.0, 0.0)
-    child_point: Sequence[float] = (0.0, 0.0, 0.0)
-    frame: Numbers = np.eye(3)
-    child_frame: Numbers = np.eye(3)
+    point: Vector = (0.0, 0.0, 0.0)
+    child_point: Vector = (0.0, 0.0, 0.0)
+    frame: Numbers = _AXES
+    child_frame: Numbers = _AXES
     length: float | None = None  #: of a distance [m]
     motor: bool = False
     rotor: float = 0.0  #: inertia of the motor at the axis [kg m^2, kg]
@@ -95,8 +98,8 @@ class Tether(NamedTuple):
     name: str
     parent: str
     child: str
-    point: Sequence[float]  #: [m]
-    child_point: Sequence[float]
+    point: Vector  #: [m]
+    child_point: Vector
     stiffness: float  #: [N/m]
     length: float  #: of the slack spring [m]
     damping: float = 0.0  #: [N s/m]
@@ -107,12 +110,12 @@ class Load(NamedTuple):
 
     name: str
     body: str
-    point: Sequence[float] = (0.0, 0.0, 0.0)
-    force: Sequence[float] = (0.0, 0.0, 0.0)
-    moment: Sequence[float] = (0.0, 0.0, 0.0)
+    point: Vector = (0.0, 0.0, 0.0)
+    force: Vector = (0.0, 0.0, 0.0)
+    moment: Vector = (0.0, 0.0, 0.0)
 
 
-def frame_about(axis: Sequence[float], start: Sequence[float] | None = None) -> Numbers:
+def frame_about(axis: Vector, start: Vector | None = None) -> Numbers:
     """Columns e1, e2, n: n along `axis`, e1 towards `start` or any direction across."""
     n = np.asarray(axis, float) / np.linalg.norm(axis)
     if start is None:
@@ -344,7 +347,7 @@ class _Rows:
             rows = [int(starts[group] + place) for group, place, _ in found]
             labels = [label for _, _, label in found]
             extra = driven.get(joint.name, [])
-            rows, labels = rows + extra, labels + ["effort of the drive"] * len(extra)
+            rows, labels = rows + extra, labels + [DRIVE] * len(extra)
             infos.append(
                 JointInfo(
                     joint.name, joint.kind, joint.parent, joint.child, tuple(rows), tuple(labels)

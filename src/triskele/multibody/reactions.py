@@ -23,7 +23,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
-from triskele.multibody.forces import axis_motion, forces
+from triskele.multibody.forces import axis_motion, forces, inertia_in_base, rotor_terms
 from triskele.multibody.primitives import Drive, Motion, Rows
 from triskele.multibody.redundancy import self_stress
 from triskele.multibody.solve import Accelerations, accelerations
@@ -34,7 +34,6 @@ from triskele.multibody.system import (
     jacobian,
     motion_of,
     motor_places,
-    row_pairs,
 )
 
 _STRESS_CUT = 1e-7  #: parts of a unit state of stress below this count as none
@@ -51,6 +50,7 @@ class JointReactions(NamedTuple):
     effort: Float[np.ndarray, "N motors"]  #: of the drives [N m, N]
     unique: Bool[np.ndarray, "joints 6"]  #: force and moment, along the joint's frame
     unique_effort: Bool[np.ndarray, " motors"]
+    gap: Float[np.ndarray, " N"]  #: largest residual of the joints' conditions [m]
     imbalance: float  #: largest power that (1) and the forces leave over [W]
 
     def of(self, joint: str) -> tuple[Float[np.ndarray, "N 3"], Float[np.ndarray, "N 3"]]:
@@ -66,7 +66,7 @@ class _Found(NamedTuple):
     moment: Array
     effort: Array
     power: Array
-    accelerations: Accelerations
+    gap: Array
 
 
 def reactions(
@@ -87,8 +87,8 @@ def reactions(
     count = len(states.r)
     asked = jnp.zeros((count, len(system.motors))) if efforts is None else jnp.asarray(efforts)
     found = _mapped(system, states, asked, drive, expressed_in, batch_size)
-    first = jax.tree.map(lambda leaf: leaf[0], (states, drive))
-    unique, unique_effort = _uniqueness(system, *first, frames)
+    first, told = jax.tree.map(lambda leaf: leaf[0], (states, drive))
+    unique, unique_effort = _uniqueness(system, first, told, frames)
     effort = found.effort if system.prescribed else asked
     return JointReactions(
         tuple(joint.name for joint in system.joints),
@@ -98,6 +98,7 @@ def reactions(
         np.asarray(effort),
         unique,
         unique_effort,
+        np.asarray(found.gap),
         float(jnp.abs(found.power).max()),
     )
 
@@ -130,7 +131,8 @@ def _at(
         A = motion.A[np.array(bodies, int)]
         force, moment = (jnp.einsum("jba,jb->ja", A, part) for part in (force, moment))
     given = drive_efforts(system, motion, drive, found.lam) if drive is not None else efforts
-    return _Found(force, moment, given, _power(system, motion, rows, efforts, found), found)
+    power = _power(system, motion, rows, efforts, found)
+    return _Found(force, moment, given, power, jnp.abs(rows.residual).max(initial=0.0))
 
 
 def joint_wrenches(
@@ -140,16 +142,15 @@ def joint_wrenches(
     owner = np.zeros((len(system.joints), len(lam)))
     for index, joint in enumerate(system.joints):
         owner[index, list(joint.rows)] = 1.0
-    wrench = -owner @ (lam[:, None] * rows.child)  # at the child's centre of mass
-    _, children = row_pairs(system)
-    places = _joint_points(system, motion)
+    wrench = -jnp.asarray(owner) @ (lam[:, None] * rows.child)  # at the child's centre of mass
+    places = joint_points(system, motion)
     bodies = np.array([system.body(joint.child) for joint in system.joints], int)
     lever = places - motion.r[bodies]
     force = wrench[:, :3]
     return force, wrench[:, 3:] - jnp.cross(lever, force)
 
 
-def _joint_points(system: System, motion: Motion) -> Float[Array, "joints 3"]:
+def joint_points(system: System, motion: Motion) -> Float[Array, "joints 3"]:
     """Where each joint's point, on its child, is in O [m]; the child's centre if it has none."""
     found = []
     for joint in system.joints:
@@ -197,8 +198,7 @@ def _power(
     """What Newton's equations leave over, as power [W]: (f - J' lam - M a) . v, rotors included."""
     twists = jnp.concatenate([motion.v, motion.w], axis=-1)[:-1]
     f = forces(system, motion, efforts)[:-1] - (jacobian(system, rows).T @ found.lam).reshape(-1, 6)
-    A = motion.A[:-1]
-    inertia = jnp.einsum("bij,bjk,blk->bil", A, system.inertia, A)
+    inertia = inertia_in_base(system, motion)
     inert = jnp.concatenate(
         [
             system.mass[:, None] * found.twist[:, :3],
@@ -208,8 +208,6 @@ def _power(
     )
     left = jnp.sum((f - inert) * twists)
     if system.coupled:
-        from triskele.multibody.forces import rotor_terms
-
         W, bias = rotor_terms(system, motion)
         left = left - (system.rotors * (W @ found.twist.reshape(-1) + bias)) @ (
             axis_motion(system, motion).qd

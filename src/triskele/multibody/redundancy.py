@@ -33,17 +33,25 @@ class Mobility(NamedTuple):
     stressed: tuple[str, ...]  #: joints that redundant conditions can stress
     removable: tuple[str, ...]  #: conditions that could go, one for each that is redundant
 
-    def __str__(self) -> str:
-        """The counts, and in words what is redundant."""
-        text = (
+    @property
+    def counts(self) -> str:
+        """The numbers in a line."""
+        return (
             f"{self.bodies} bodies, {self.rows} conditions of rank {self.rank}: "
             f"{_many(self.freedom, 'degree')} of freedom, "
             f"{_many(self.redundant, 'redundant condition')}"
         )
+
+    def __str__(self) -> str:
+        """The numbers, and in words what is redundant."""
         if not self.redundant:
-            return text
-        listed = "; ".join(self.removable)
-        return f"{text}. Could be left out, for example: {listed}."
+            return self.counts
+        parts: dict[str, list[str]] = {}
+        for name in self.removable:
+            joint, _, label = name.partition(", ")
+            parts.setdefault(joint, []).append(label)
+        listed = "; ".join(f"{joint}: {', '.join(labels)}" for joint, labels in parts.items())
+        return f"{self.counts}. These conditions follow from the others: {listed}."
 
 
 def _many(count: int, word: str) -> str:

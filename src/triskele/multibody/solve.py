@@ -30,6 +30,7 @@ from triskele.spatial.euler_parameters import rate, rotation_matrix, turned
 
 _PROXIMAL = 1e-10  #: eps of (1), as a part of the mean diagonal of S
 _REFINEMENTS = 3
+_SMALL = 16  #: a triangular matrix that is inverted at once
 
 
 class Accelerations(NamedTuple):
@@ -64,7 +65,7 @@ def _accelerated(system: System, motion: Motion, rows: Rows, f: Array) -> Accele
     J = jacobian(system, rows)
     if system.coupled:
         W, bias = rotor_terms(system, motion)
-        f = f + _stiffness(system) * (J.T @ rows.gamma) - W.T @ (system.rotors * bias)
+        f = f + mended_stiffness(system) * (J.T @ rows.gamma) - W.T @ (system.rotors * bias)
     factored = _factored(system, motion, J)
     free = factored.divided(f)
     lam = factored.solved(J @ free - rows.gamma)
@@ -89,11 +90,11 @@ def _factored(system: System, motion: Motion, J: Array) -> _Factored:
 
 def _division(system: System, motion: Motion, J: Array) -> Callable[[Array], Array]:
     """x -> M^-1 x, of one vector or of columns; M as in (2) where that is needed."""
-    inertia = inertia_in_base(system, motion)
     if system.coupled:
-        return _coupled_division(system, motion, J, inertia)
-    inverse = jnp.linalg.inv(system.inertia)
-    A = motion.A[:-1]
+        M = mass_matrix(system, motion) + mended_stiffness(system) * (J.T @ J)
+        root = _inverse_of_lower(jnp.linalg.cholesky(M))
+        return lambda x: root.T @ (root @ x)
+    inverse, A = jnp.linalg.inv(system.inertia), motion.A[:-1]
     turning = jnp.einsum("bij,bjk,blk->bil", A, inverse, A)
 
     def divided(x: Array) -> Array:
@@ -105,22 +106,34 @@ def _division(system: System, motion: Motion, J: Array) -> Callable[[Array], Arr
     return divided
 
 
-def _coupled_division(
-    system: System, motion: Motion, J: Array, inertia: Array
-) -> Callable[[Array], Array]:
+def _inverse_of_lower(L: Float[Array, "n n"]) -> Float[Array, "n n"]:
+    """L^-1 of a lower triangular matrix, by halves.
+
+    Matrix products alone: with many right-hand sides XLA's triangular solver hands the work to
+    threads, which on a busy machine wait for each other up to a hundred times longer.
+    """
+    n = len(L)
+    if n <= _SMALL:
+        return jsl.solve_triangular(L, jnp.eye(n), lower=True)
+    k = n // 2
+    first, last = _inverse_of_lower(L[:k, :k]), _inverse_of_lower(L[k:, k:])
+    return jnp.block([[first, jnp.zeros((k, n - k))], [-last @ (L[k:, :k] @ first), last]])
+
+
+def mass_matrix(system: System, motion: Motion) -> Float[Array, "velocities velocities"]:
+    """M of bodies and rotors, for twists in O."""
     count = len(system.mass)
+    ones = jnp.eye(3)
+    blocks = jnp.zeros((count, 6, 6)).at[:, :3, :3].set(system.mass[:, None, None] * ones)
+    blocks = blocks.at[:, 3:, 3:].set(inertia_in_base(system, motion))
+    M = jnp.einsum("bij,bc->bicj", blocks, jnp.eye(count)).reshape(6 * count, -1)
+    if not system.axes:
+        return M
     W, _ = rotor_terms(system, motion)
-    M = jnp.zeros((count, 6, count, 6))
-    for body in range(count):
-        M = M.at[body, :3, body, :3].set(system.mass[body] * jnp.eye(3))
-        M = M.at[body, 3:, body, 3:].set(inertia[body])
-    M = M.reshape(6 * count, -1) + _stiffness(system) * (J.T @ J)
-    M = M + W.T @ (system.rotors[:, None] * W)
-    factor = jsl.cho_factor(M, lower=True)
-    return lambda x: jsl.cho_solve(factor, x)
+    return M + W.T @ (system.rotors[:, None] * W)
 
 
-def _stiffness(system: System) -> Float[Array, ""]:
+def mended_stiffness(system: System) -> Float[Array, ""]:
     """s of (2) [kg]: the mean mass."""
     return jnp.mean(system.mass)
 
@@ -160,10 +173,11 @@ def _slowed(system: System, state: State, drive: Drive | None, factored: _Factor
         wrong = J @ twist + rows.drift
         twist = twist - factored.divided(J.T @ factored.solved(wrong))
     twist = twist.reshape(-1, 6)
-    return state._replace(v=twist[:, :3], w=_in_body(motion, twist[:, 3:]))
+    return state._replace(v=twist[:, :3], w=in_body(motion, twist[:, 3:]))
 
 
-def _in_body(motion: Motion, vectors: Float[Array, "bodies 3"]) -> Float[Array, "bodies 3"]:
+def in_body(motion: Motion, vectors: Float[Array, "bodies 3"]) -> Float[Array, "bodies 3"]:
+    """Vectors of O in the axes of their bodies."""
     return jnp.einsum("bji,bj->bi", motion.A[:-1], vectors)
 
 
@@ -186,7 +200,7 @@ def state_rates(system: System, state: State, found: Accelerations) -> StateRate
     """How the state changes with the accelerations `found`."""
     motion = motion_of(system, state)
     return StateRates(
-        state.v, rate(state.p, state.w), found.twist[:, :3], _in_body(motion, found.twist[:, 3:])
+        state.v, rate(state.p, state.w), found.twist[:, :3], in_body(motion, found.twist[:, 3:])
     )
 
 

@@ -10,6 +10,7 @@ M is constant in the bodies' axes. f holds gravity, gyroscopic moments and the f
 `forces.py`; lam are the multipliers, from which `reactions.py` makes joint forces.
 """
 
+import dataclasses
 from typing import NamedTuple
 
 import equinox as eqx
@@ -32,6 +33,7 @@ from triskele.multibody.primitives import (
 from triskele.spatial.euler_parameters import rotation_matrix
 
 GROUND = "ground"
+DRIVE = "effort of the drive"  #: label of the rows of drives
 
 
 class State(NamedTuple):
@@ -133,6 +135,15 @@ class System(eqx.Module):
     def motors(self) -> tuple[Axis, ...]:
         """The axes that are driven, in the order of efforts and of `Drive`."""
         return tuple(axis for axis in self.axes if axis.motor)
+
+    def with_free_motors(self) -> "System":
+        """The same system with the rows of its drives taken off."""
+        joints = tuple(
+            joint._replace(rows=joint.rows[:own], labels=joint.labels[:own])
+            for joint in self.joints
+            for own in [sum(label != DRIVE for label in joint.labels)]
+        )
+        return dataclasses.replace(self, joints=joints, prescribed=False)
 
     def body(self, name: str) -> int:
         """The number of a body; the ground is the last."""

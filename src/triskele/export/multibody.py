@@ -1,0 +1,62 @@
+"""Reactions and runs of the multibody engine as tables, units in the header."""
+
+import numpy as np
+
+from triskele.description.tables import Table
+from triskele.multibody.integrate import Run
+from triskele.multibody.reactions import JointReactions
+from triskele.multibody.system import System
+
+_AXES = "xyz"
+Columns = dict[str, tuple[str, np.ndarray]]
+
+
+def reactions_table(system: System, t: np.ndarray, held: JointReactions) -> Table:
+    """Columns t, efforts of the drives, then fx, fy, fz, nx, ny, nz of each joint, and the gap."""
+    columns: Columns = {"t": ("s", t)}
+    columns |= _motors(system, {"effort": held.effort})
+    for k, joint in enumerate(held.joints):
+        for index, axis in enumerate(_AXES):
+            columns[f"{joint}_f{axis}"] = ("N", held.force[:, k, index])
+        for index, axis in enumerate(_AXES):
+            columns[f"{joint}_n{axis}"] = ("N m", held.moment[:, k, index])
+    columns["gap"] = ("m", held.gap)
+    return Table(columns, "reactions")
+
+
+def run_table(system: System, run: Run) -> Table:
+    """Columns t, x, y, z of each body's frame, motors, energies, and violations of the joints."""
+    columns: Columns = {"t": ("s", run.t)}
+    for k, body in enumerate(system.bodies):
+        for index, axis in enumerate(_AXES):
+            columns[f"{body}_{axis}"] = ("m", run.origins[:, k, index])
+    columns |= _motors(system, {"q": run.q, "qd": run.qd, "effort": run.effort})
+    for name in ("kinetic", "potential", "work", "lost"):
+        columns[name] = ("J", getattr(run, name))
+    columns["gap"], columns["slip"] = ("m", run.gap), ("m/s", run.slip)
+    return Table(columns, "simulation")
+
+
+def motor_names(system: System) -> tuple[str, ...]:
+    """A name for each motor: its joint, and the axis if it drives three."""
+    joints = [axis.joint for axis in system.motors]
+    names, seen = [], dict.fromkeys(joints, 0)
+    for joint in joints:
+        names.append(joint if joints.count(joint) == 1 else f"{joint}_{_AXES[seen[joint]]}")
+        seen[joint] += 1
+    return tuple(names)
+
+
+def motor_units(system: System) -> tuple[str, ...]:
+    """The unit of each motor's effort."""
+    return tuple("N m" if axis.kind == "turn" else "N" for axis in system.motors)
+
+
+def _motors(system: System, values: dict[str, np.ndarray]) -> Columns:
+    columns: Columns = {}
+    for k, (name, axis) in enumerate(zip(motor_names(system), system.motors, strict=True)):
+        length = "rad" if axis.kind == "turn" else "m"
+        units = {"q": length, "qd": f"{length}/s", "effort": motor_units(system)[k]}
+        for key, array in values.items():
+            columns[f"{name}_{key}"] = (units[key], array[:, k])
+    return columns

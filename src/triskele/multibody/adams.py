@@ -1,0 +1,162 @@
+"""The variable-order Adams method in predictor-corrector form (PECE), as in ode113 of MATLAB.
+
+With slopes f_0, f_1, ... at the present and earlier times, and s = (t - t_0) / h,
+
+    y*  = y_0 + h sum_j f_j int_0^1 l_j(s) ds        k slopes: predictor
+    y_k = the same through f(t + h, y*) and k - 1 earlier slopes: corrector of order k      (1)
+
+where l_j are Lagrange's polynomials. y_(k+1) - y_k is the error that a step is judged by;
+steps go on with y_(k+1). The order moves to a neighbour where the error is less.
+
+Kept to repeat what Elshami et al. did, and because a step costs two evaluations only. The
+method of `integrate.py` is more accurate for the same work.
+"""
+
+from typing import NamedTuple
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Float
+
+from triskele.multibody.integrate import (
+    Efforts,
+    Run,
+    Signal,
+    checked_actuation,
+    onto_conditions,
+    packed,
+    rates,
+    sample_times,
+    sampled,
+)
+from triskele.multibody.system import State, System
+
+_HIGHEST = 12  #: order
+_FIRST_STEP = 1e-5  #: [s]
+Vector = Float[np.ndarray, " n"]
+
+
+def adams(
+    system: System,
+    start: State,
+    duration: float,
+    *,
+    efforts: Efforts | None = None,
+    signal: Signal | None = None,
+    rate: float = 1000.0,
+    tolerance: float = 1e-6,
+    longest_step: float = np.inf,
+    stabilised: bool = True,
+) -> Run:
+    """As `simulate`; the step never exceeds `longest_step` [s], nor the time between samples."""
+    actuation = checked_actuation(system, efforts, signal)
+    times = sample_times(duration, rate, tolerance)
+    steps = _Steps(tolerance)
+
+    def derivative(t: float, y: Vector) -> Vector:
+        return np.asarray(_rates(system, actuation, jnp.asarray(t), jnp.asarray(y)))
+
+    def settled(t: float, y: Vector) -> Vector:
+        if not stabilised:
+            return y
+        return np.asarray(_projected(system, actuation, jnp.asarray(t), jnp.asarray(y)))
+
+    t, y = 0.0, np.asarray(packed(start, jnp.zeros(2)))
+    steps.begin(t, derivative(t, y))
+    found, ended = [y], None
+    for goal in times[1:]:
+        while t < goal and ended is None:
+            h = min(steps.h, longest_step, goal - t)
+            h = goal - t if goal - t < 1.001 * h else h
+            trial = steps.attempt(derivative, t, y, h)
+            if trial is None:
+                ended = _given_up(t, steps)
+                continue
+            t, y = (goal if h == goal - t else t + h), trial
+            y = settled(t, y)
+            steps.accept(t, derivative(t, y))
+        if ended is not None:
+            break
+        found.append(y)
+    return sampled(system, actuation, times[: len(found)], np.array(found), steps.taken, ended)
+
+
+def _given_up(t: float, steps: "_Steps") -> str | None:
+    """A reason to stop, if steps have become hopelessly short."""
+    if steps.h > 1e-12:
+        return None
+    return f"at t = {t:.6g} s: the integrator could not go on (too stiff, or not finite)"
+
+
+_rates = eqx.filter_jit(rates)
+_projected = eqx.filter_jit(onto_conditions)
+
+
+class _Errors(NamedTuple):
+    """Estimated error of a step, as a part of the tolerance, at three orders."""
+
+    lower: float
+    same: float
+    higher: float
+
+
+class _Steps:
+    """Slopes so far, the order and the step, and how they adapt."""
+
+    def __init__(self, tolerance: float) -> None:
+        self.h, self.order, self.taken = _FIRST_STEP, 1, 0
+        self._tolerance = tolerance
+        self._times: list[float] = []
+        self._slopes: list[Vector] = []
+        self._next = _Errors(0.0, 0.0, 0.0)
+
+    def begin(self, t: float, slope: Vector) -> None:
+        """Start with one slope."""
+        self._times, self._slopes = [t], [slope]
+
+    def attempt(self, derivative, t: float, y: Vector, h: float) -> Vector | None:  # noqa: ANN001
+        """y at t + h, or None if the step was too long: then `h` has become shorter."""
+        k = min(self.order, len(self._slopes))
+        predicted = y + h * self._integral(t, h, k)
+        slope = derivative(t + h, predicted)
+        corrected = y + h * self._integral(t, h, k, slope)
+        errors = []
+        for order in (k - 1, k, k + 1):
+            if not 1 <= order <= len(self._slopes):
+                errors.append(np.inf)
+                continue
+            less = y + h * self._integral(t, h, order - 1, slope)
+            more = y + h * self._integral(t, h, order, slope)
+            scale = self._tolerance * (1 + np.maximum(np.abs(y), np.abs(corrected)))
+            errors.append(float(np.sqrt(np.mean(((more - less) / scale) ** 2))))
+        self._next = _Errors(*errors)
+        if not self._next.same <= 1:
+            self.h = h * (0.5 if np.isfinite(self._next.same) else 0.1)
+            self.order = max(1, k - 1) if self._next.lower < self._next.same else k
+            return None
+        self.h, self.order = h, k
+        return corrected
+
+    def accept(self, t: float, slope: Vector) -> None:
+        """Keep the slope at the end of the step, and choose the next order and step."""
+        self.taken += 1
+        self._times = [t, *self._times[:_HIGHEST]]
+        self._slopes = [slope, *self._slopes[:_HIGHEST]]
+        orders = {self.order - 1: self._next.lower, self.order: self._next.same}
+        if len(self._slopes) > self.order + 1 or self._next.higher == np.inf:
+            orders[self.order + 1] = self._next.higher
+        if len(self._slopes) <= self.order + 1 < _HIGHEST:  # young: grow
+            orders = {self.order + 1: self._next.same}
+        best = min((error, order) for order, error in orders.items() if 1 <= order <= _HIGHEST)
+        self.order = best[1]
+        factor = 0.9 * max(best[0], 1e-10) ** (-1 / (self.order + 1))
+        self.h *= min(2.0, max(0.5, factor)) if factor < 0.9 or factor > 1.5 else 1.0
+
+    def _integral(self, t: float, h: float, count: int, new: Vector | None = None) -> Vector:
+        """Mean over the step of the polynomial through `count` slopes, and the `new` one."""
+        slopes = ([] if new is None else [new]) + self._slopes[:count]
+        nodes = ([] if new is None else [1.0]) + [(time - t) / h for time in self._times[:count]]
+        powers = np.arange(len(nodes))
+        weights = np.linalg.solve(np.array(nodes) ** powers[:, None], 1 / (powers + 1))
+        return weights @ np.array(slopes)
