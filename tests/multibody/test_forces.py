@@ -117,7 +117,7 @@ class Hand:
     """The mechanism at a time t after a state."""
 
     def __init__(self, state, t=0.0):
-        r, p, v, w = (np.asarray(part) for part in state)
+        r, p, v, w = (np.array(part) for part in state)
         R = Rotation.from_quat(p[:, [1, 2, 3, 0]]) * Rotation.from_rotvec(w * t)
         self.A = dict(zip(NAMES, R.as_matrix(), strict=True)) | {GROUND: np.eye(3)}
         self.r = dict(zip(NAMES, r + v * t, strict=True)) | {GROUND: np.zeros(3)}

@@ -68,6 +68,7 @@ class Exudyn(NamedTuple):
     nodes: dict[str, int]
     joints: dict[str, Held]
     motors: dict[str, int]  #: objects
+    forks: tuple[str, ...]  #: bodies of their own, and the joints that hold them
     ours: tuple[Body, ...]
 
 
@@ -84,13 +85,6 @@ class Equations(NamedTuple):
     bias: Numbers  #: dT/dt v
     gap: float  #: largest residual of position [m, -]
     slip: float  #: and of velocity
-
-
-class Wrench(NamedTuple):
-    """What a joint does to its child, at its point, in O."""
-
-    force: Numbers
-    moment: Numbers
 
 
 # Building the system
@@ -126,9 +120,9 @@ class _Builder:
         self._motors: dict[str, int] = {}
 
     def system(self) -> Exudyn:
-        return Exudyn(
-            self.mbs, self._bodies, self._nodes, self._joints, self._motors, self._ours
-        )
+        forks = tuple(name for name in self._joints if name in self._bodies)
+        parts = self._bodies, self._nodes, self._joints, self._motors
+        return Exudyn(self.mbs, *parts, forks, self._ours)
 
     def place(self, state: State) -> None:
         """All bodies of ours, where they are."""
@@ -291,12 +285,10 @@ class _Asked:
 
 
 def _with_forks(system: Exudyn, J: Numbers, v: Numbers) -> Numbers:
-    forks = [place for name in system.nodes if name.startswith("fork") for place in _places(system, name)]
-    if not forks:
-        return v
-    missing, _ = solved(J[:, forks], -J @ v)
+    places = [place for name in system.forks for place in _places(system, name)]
     found = v.copy()
-    found[forks] = missing
+    if places:
+        found[places], _ = solved(J[:, places], -J @ v)
     return found
 
 
@@ -336,15 +328,34 @@ def twists(system: Exudyn, at: Equations, a: Numbers) -> Numbers:
     return np.array(rows)
 
 
-def wrench(system: Exudyn, at: Equations, lam: Numbers, joint: str) -> Wrench:
-    """What a joint does to its child."""
-    held = system.joints[joint]
-    rows = list(system.mbs.systemData.GetObjectLTGAE(held.number))
-    places = _places(system, held.child)
-    pushed = -at.J[np.ix_(rows, places)].T @ lam[rows]
-    R, G = _turn(system, at, held.child)
-    force, moment = pushed[:3], G @ pushed[3:] / 4
-    return Wrench(force, moment - np.cross(R @ held.child_point, force))
+def wrenches(system: Exudyn, at: Equations, lam: Numbers) -> Numbers:
+    """Force and moment (joints, 2, 3) of each joint on its child, at its point, in O."""
+    found = []
+    for name, held in system.joints.items():
+        if name in system.forks:
+            continue
+        rows = list(system.mbs.systemData.GetObjectLTGAE(held.number))
+        places = _places(system, held.child)
+        pushed = -at.J[np.ix_(rows, places)].T @ lam[rows]
+        R, G = _turn(system, at, held.child)
+        force, moment = pushed[:3], G @ pushed[3:] / 4
+        found.append([force, moment - np.cross(R @ held.child_point, force)])
+    return np.array(found)
+
+
+def mobility_of(at: Equations) -> tuple[int, int]:
+    """Degrees of freedom, and constraints that follow from others."""
+    rank = len(at.q) - allowed(at.J).shape[1]
+    return len(at.q) - rank, int(np.abs(at.J).any(axis=1).sum()) - rank
+
+
+def stress_of(at: Equations) -> Numbers:
+    """Multipliers (states, rows) that push nothing."""
+    used = np.abs(at.J).any(axis=1)
+    found = allowed(at.J[used].T).T
+    stress = np.zeros((len(found), len(used)))
+    stress[:, used] = found
+    return stress
 
 
 def _turn(system: Exudyn, at: Equations, body: str) -> tuple[Numbers, Numbers]:
@@ -353,3 +364,13 @@ def _turn(system: Exudyn, at: Equations, body: str) -> tuple[Numbers, Numbers]:
     p = np.array(reference) + at.q[_places(system, body)[3:]]
     tools = exu.rigidBodyUtilities
     return np.array(tools.EulerParameters2RotationMatrix(p)), tools.EulerParameters2G(p)
+
+
+# Its solver
+
+
+def simulated(
+    system: Exudyn, duration: float, step: float, sensors: Sequence[tuple[str, str]], **options: Any
+) -> tuple[Numbers, list[Numbers]]:
+    """Times, and what `sensors` (an item and a quantity of it) say, by generalised alpha."""
+    raise NotImplementedError

@@ -234,7 +234,9 @@ def _summary(described: "Robot | Mechanism", found: _Found) -> dict[str, object]
 
 
 def _print(data: dict) -> None:
-    typer.echo(f"{data['samples']} samples in {data['duration']:.4g} s; {data['mobility']['counts']}")
+    typer.echo(
+        f"{data['samples']} samples in {data['duration']:.4g} s; {data['mobility']['counts']}"
+    )
     rows = [
         (name.replace("_", " "), f"{item['peak']:.4g}", item["unit"])
         for name, item in data["drives"].items()

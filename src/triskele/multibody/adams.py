@@ -144,10 +144,11 @@ class _Steps:
         self._times = [t, *self._times[:_HIGHEST]]
         self._slopes = [slope, *self._slopes[:_HIGHEST]]
         orders = {self.order - 1: self._next.lower, self.order: self._next.same}
-        if len(self._slopes) > self.order + 1 or self._next.higher == np.inf:
+        young = len(self._slopes) <= self.order + 1
+        if young and self._next.same < self._next.lower and self.order < _HIGHEST:
+            orders = {self.order + 1: self._next.same}  # not to be estimated yet: grow
+        elif not young:
             orders[self.order + 1] = self._next.higher
-        if len(self._slopes) <= self.order + 1 < _HIGHEST:  # young: grow
-            orders = {self.order + 1: self._next.same}
         best = min((error, order) for order, error in orders.items() if 1 <= order <= _HIGHEST)
         self.order = best[1]
         factor = 0.9 * max(best[0], 1e-10) ** (-1 / (self.order + 1))

@@ -184,10 +184,10 @@ def _joint(joint: kinematics.Joint, parent: Numbers, child: Numbers, angle: floa
     n = np.asarray(joint.axis, float)
     if joint.kind == "universal":
         return made._replace(
-            frame=frame_about(n), child_frame=frame_about(_numbers(joint.child_axis))
+            frame=frame_about(n), child_frame=frame_about(np.asarray(joint.child_axis, float))
         )
     if joint.kind == "spherical":
-        cross = _numbers(joint.child_axis)
+        cross = np.asarray(joint.child_axis, float)
         fork = parent[:, :3].T @ np.cross(child[:, :3] @ cross, parent[:, :3] @ n)
         frame = frame_about(n, fork)
         frame = frame @ _about_z(-angle)
@@ -196,10 +196,6 @@ def _joint(joint: kinematics.Joint, parent: Numbers, child: Numbers, angle: floa
     turn = angle if joint.kind == "revolute" else 0.0
     child_frame = child[:, :3].T @ parent[:, :3] @ frame @ _about_z(turn)
     return made._replace(frame=frame, child_frame=child_frame)
-
-
-def _numbers(vector: object) -> Numbers:
-    return np.asarray(vector, float)
 
 
 def _about_z(angle: float) -> Numbers:
@@ -271,14 +267,22 @@ def _flexures(
 
 
 def _led(joint: Joint) -> Joint:
-    """The hinge of a connecting rod at the second rod, as a point led along that rod's hinge line.
+    """A hinge of a connecting rod at its second rod, as a point of that on the connecting rod.
 
-    The first rod's hinge keeps the connecting rod and both spins; the second keeps two forces.
+    The upper connecting rod keeps its hinge at rod a, whose spin it thus holds, and the lower
+    one at rod b. The other rod's point lies on its long axis, x: two conditions, not five.
     """
-    if not re.match(r"hinge_rod_\db", joint.name):
+    if not re.match(r"hinge_rod_\d(ab|ba)$", joint.name):
         return joint
-    along = joint.frame[:, [1, 2, 0]]  # n becomes the direction e1 ... of the hinge frame
-    return joint._replace(kind="inline", frame=along)
+    return Joint(
+        joint.name,
+        "inline",
+        joint.child,
+        joint.parent,
+        joint.child_point,
+        joint.point,
+        frame=frame_about((1.0, 0.0, 0.0)),
+    )
 
 
 def _lumped(

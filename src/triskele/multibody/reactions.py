@@ -36,6 +36,7 @@ from triskele.multibody.system import (
     motor_places,
 )
 
+_REFINEMENTS = 6  #: of the multipliers, see `solve.py`
 _STRESS_CUT = 1e-7  #: parts of a unit state of stress below this count as none
 In = Literal["world", "parent", "child"]
 
@@ -124,7 +125,7 @@ def _at(
 ) -> _Found:
     motion = motion_of(system, state)
     rows = conditions(system, motion, drive)
-    found = accelerations(system, state, efforts, drive)
+    found = accelerations(system, state, efforts, drive, refinements=_REFINEMENTS)
     force, moment = joint_wrenches(system, motion, rows, found.lam)
     if expressed_in != "world":
         bodies = [system.body(getattr(joint, expressed_in)) for joint in system.joints]

@@ -19,17 +19,19 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import jax.scipy.linalg as jsl
+import numpy as np
 from jaxtyping import Array, Float
 
 from triskele.multibody.forces import forces, inertia_in_base, rotor_terms
-from triskele.multibody.primitives import Drive, Motion, Rows
+from triskele.multibody.primitives import Drive, Motion
 from triskele.multibody.system import State, System, conditions, jacobian, motion_of
 from triskele.spatial.euler_parameters import rate, rotation_matrix, turned
 
 _PROXIMAL = 1e-10  #: eps of (1), as a part of the mean diagonal of S
-_REFINEMENTS = 3
+_REFINEMENTS = 4
 _SMALL = 16  #: a triangular matrix that is inverted at once
 
 
@@ -53,27 +55,31 @@ def accelerations(
     state: State,
     efforts: Float[Array, " motors"],
     drive: Drive | None = None,
+    *,
+    refinements: int = _REFINEMENTS,
 ) -> Accelerations:
-    """Accelerations and multipliers at a state that meets the joints' conditions."""
+    """Accelerations and multipliers at a state that meets the joints' conditions.
+
+    Accelerations need no more `refinements` than there are by default; multipliers that are
+    not unique come closer to the least ones with more of them.
+    """
     motion = motion_of(system, state)
     rows = conditions(system, motion, drive)
     f = forces(system, motion, efforts)[:-1].reshape(-1)
-    return _accelerated(system, motion, rows, f)
-
-
-def _accelerated(system: System, motion: Motion, rows: Rows, f: Array) -> Accelerations:
     J = jacobian(system, rows)
     if system.coupled:
         W, bias = rotor_terms(system, motion)
         f = f + mended_stiffness(system) * (J.T @ rows.gamma) - W.T @ (system.rotors * bias)
-    factored = _factored(system, motion, J)
+    factored = _factored(system, motion, J, refinements)
     free = factored.divided(f)
     lam = factored.solved(J @ free - rows.gamma)
     twist = free - factored.divided(J.T @ lam)
     return Accelerations(twist.reshape(-1, 6), lam)
 
 
-def _factored(system: System, motion: Motion, J: Array) -> _Factored:
+def _factored(
+    system: System, motion: Motion, J: Array, refinements: int = _REFINEMENTS
+) -> _Factored:
     divided = _division(system, motion, J)
     S = J @ divided(J.T)
     eps = _PROXIMAL * jnp.trace(S) / max(len(S), 1)
@@ -81,7 +87,7 @@ def _factored(system: System, motion: Motion, J: Array) -> _Factored:
 
     def solved(b: Array) -> Array:
         lam = jsl.cho_solve(factor, b)
-        for _ in range(_REFINEMENTS - 1):
+        for _ in range(refinements - 1):
             lam = lam + jsl.cho_solve(factor, b - S @ lam)
         return lam
 
@@ -212,3 +218,16 @@ def violation(system: System, state: State, drive: Drive | None = None) -> tuple
     twist = jnp.concatenate([motion.v, motion.w], axis=-1)[:-1].reshape(-1)
     speed = jacobian(system, rows) @ twist + rows.drift
     return jnp.abs(rows.residual).max(initial=0.0), jnp.abs(speed).max(initial=0.0)
+
+
+@eqx.filter_jit
+def joint_gaps(system: System, states: State) -> Float[Array, "N joints"]:
+    """The largest residual of each joint [m] at N states, drives left out."""
+    joints = system.with_free_motors().joints
+
+    def at(state: State) -> Array:
+        residual = jnp.abs(conditions(free, motion_of(free, state)).residual)
+        return jnp.stack([residual[np.array(j.rows, int)].max(initial=0.0) for j in joints])
+
+    free = system.with_free_motors()
+    return jax.lax.map(at, states)

@@ -12,6 +12,7 @@ from triskele.reports.figures import STYLE
 
 _SHOWN = 8  #: joints in a panel, those that carry most
 _ROUNDING = 1e-18  #: [m], what a logarithmic axis shows of zero
+_FLAT = 0.01  #: a view of a mechanism that is flatter than this says nothing
 
 
 def reactions_figure(title: str, system: System, t: np.ndarray, held: JointReactions) -> Figure:
@@ -67,11 +68,14 @@ def mechanism_figure(title: str, system: System, state: State) -> Figure:
     motion = motion_of(system, state)
     centres, points = np.asarray(motion.r), np.asarray(joint_points(system, motion))
     ends = [(system.body(joint.parent), system.body(joint.child)) for joint in system.joints]
+    wide = np.ptp(np.vstack([points, centres[:-1]]), axis=0)
+    views = [view for view in ((0, 1), (0, 2), (1, 2)) if min(wide[list(view)]) > _FLAT * max(wide)]
     with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(9, 5), layout="constrained")
+        views = views[:2] or [(0, 1)]
+        figure = Figure(figsize=(5.5 * len(views), 5), layout="constrained")
         figure.suptitle(title, fontsize=11)
-        front, top = figure.subplots(1, 2)
-        for axes, (across, up) in ((front, (0, 2)), (top, (0, 1))):
+        panels = figure.subplots(1, len(views), squeeze=False)[0]
+        for axes, (across, up) in zip(panels, views, strict=True):
             for point, pair in zip(points, ends, strict=True):
                 for body in pair:
                     if body == len(system.bodies):
@@ -82,7 +86,13 @@ def mechanism_figure(title: str, system: System, state: State) -> Figure:
                 axes.plot(point[across], point[up], "o", color="white", mec="black", ms=5)
             for body, name in enumerate(system.bodies):
                 place = centres[body]
-                axes.annotate(_words(name), (place[across], place[up]), fontsize=7, ha="center")
+                axes.annotate(
+                    _words(name),
+                    (place[across], place[up]),
+                    fontsize=7,
+                    ha="center",
+                    bbox={"fc": "white", "ec": "none", "pad": 1, "alpha": 0.8},
+                )
             axes.set(xlabel=f"{'xyz'[across]} [m]", ylabel=f"{'xyz'[up]} [m]")
             axes.set_aspect("equal", adjustable="datalim")
     return figure
@@ -120,6 +130,7 @@ def _motors(axes: Axes, system: System, t: np.ndarray, efforts: np.ndarray) -> N
 def _gaps(axes: Axes, t: np.ndarray, gaps: dict[str, np.ndarray]) -> None:
     for label, values in gaps.items():
         axes.semilogy(t, np.maximum(values, _ROUNDING), label=label, lw=1.2)
+    axes.set_ylim(1e-17, max(1e-12, 10 * max(values.max() for values in gaps.values())))
     axes.set_ylabel("violation of the joints")
     _legend(axes)
 
