@@ -11,7 +11,7 @@ _CORE = pin()  # before JAX starts its threads
 import jax  # noqa: E402
 from rich.console import Console  # noqa: E402
 
-from benchmarks import dynamics, goals, ik, report, simulation  # noqa: E402
+from benchmarks import dynamics, goals, ik, multibody, report, simulation  # noqa: E402
 
 
 def main() -> None:
@@ -32,18 +32,27 @@ def main() -> None:
         races = tuple(dynamics.batches(found, rounds=options.rounds))
         single = dynamics.single_calls(found, rounds=options.rounds)
         runs = simulation.runs(found, rounds=options.rounds)
+    with console.status("Measuring systems of many bodies, about two minutes ..."):
+        free, missing = multibody.free_runs(rounds=options.rounds)
+        many = multibody.batch(rounds=options.rounds)
+    for note in missing:
+        console.print(note)
 
     judged = [goals.of_kinematics(rows, reference, compiled), *goals.of_batches(races)]
     judged += [goals.of_single_calls(single), *goals.of_simulation(runs)]
+    judged += goals.of_free_motion(free)
     if options.json:
-        about = {"jax": jax.__version__, "pinned_to_core": _CORE, "notes": notes}
-        print(json.dumps({**about, **report.as_json(rows, races, single, runs, judged)}, indent=1))
+        about = {"jax": jax.__version__, "pinned_to_core": _CORE, "notes": [*notes, *missing]}
+        numbers = report.as_json(rows, races, single, runs, free, many, judged)
+        print(json.dumps({**about, **numbers}, indent=1))
     else:
         where = "pinned to one core" if _CORE is not None else "not pinned"
         console.print(report.kinematics(rows, where))
         console.print(report.inverse_dynamics(races, where))
         console.print(report.single_calls(single, where))
         console.print(report.simulation(runs, where))
+        console.print(report.free_motion(free, where))
+        console.print(report.many_accelerations(many, where))
         for goal in judged:
             console.print(goal.sentence())
     failure = goals.fails(races)

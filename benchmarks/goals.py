@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from benchmarks import dynamics, ik, peers, pinocchio_delta, simulation
+from benchmarks import dynamics, ik, multibody, multibody_peers, peers, pinocchio_delta, simulation
 from benchmarks.dynamics import Race
 from benchmarks.simulation import Run
 
@@ -10,6 +10,7 @@ MOST, AIM, LIMIT = 5.0, 4.0, 8.0  #: torque_function in C SIMD loops: goal, hope
 FASTER = 50.0  #: times that Pinocchio takes longer for a torque
 LATENCY = 25.0  #: CPU time of one call of torque_function [us]
 SIMULATED_FASTER = 15.0  #: times that Pinocchio takes longer for a simulated second
+FREE_FASTER = 10.0  #: times that Exudyn takes longer for a free motion of many bodies
 
 
 class Goal(NamedTuple):
@@ -89,6 +90,18 @@ def of_simulation(runs: tuple[Run, ...]) -> list[Goal]:
         if run.name in names
     ]
     return goals[:1]
+
+
+def of_free_motion(rows: tuple[multibody.Row, ...]) -> list[Goal]:
+    """Exudyn's simulation in units of ours, which is to be at least as accurate."""
+    found = {row.name: row for row in rows}
+    if multibody.AS_EXUDYN not in found:
+        return []
+    ours, theirs = found[multibody.AS_EXUDYN], found[multibody_peers.EXUDYN]
+    text = f"Five seconds of free motion by Exudyn, in units of {multibody.AS_EXUDYN}"
+    ratio = theirs.lap.times(ours.lap)
+    counts = ours.found.beats(theirs.found)
+    return [Goal(text, ratio, FREE_FASTER, at_most=False, counts=counts)]
 
 
 def fails(races: tuple[Race, ...]) -> str | None:

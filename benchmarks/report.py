@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from rich.table import Table
 
-from benchmarks import ik
+from benchmarks import ik, multibody
 from benchmarks.dynamics import Race
 from benchmarks.goals import Goal
 from benchmarks.simulation import Run
@@ -66,11 +66,43 @@ def simulation(runs: tuple[Run, ...], where: str) -> Table:
     return table
 
 
+def free_motion(rows: tuple[multibody.Row, ...], where: str) -> Table:
+    """CPU time of five simulated seconds, and how well they are simulated."""
+    table = Table(
+        title="D3S-800 in absolute coordinates, let go: five simulated seconds",
+        caption=f"CPU time, {where}. Errors: distance of the platform from a run of ours at "
+        "tolerance 1e-12. Energy: its largest change, where kinetic energy is about 100 J.",
+    )
+    titles = ("", "setting", "error at 1 s in m", "at 5 s", "energy in J", "gap in m", "s", "ratio")
+    for title in titles:
+        table.add_column(title, justify="right" if title else "left")
+    for row in rows:
+        numbers = (f"{value:.1e}" for value in row.found)
+        times = f"{row.lap.seconds:.2f}", f"{row.lap.ratio:.3g}"
+        table.add_row(row.name, row.setting, *numbers, *times)
+    return table
+
+
+def many_accelerations(found: Race, where: str) -> Table:
+    """CPU time per state."""
+    table = Table(
+        title=f"D3S-800, accelerations of {found.n:,} states", caption=f"CPU time, {where}."
+    )
+    for title in ("", "us per state", "ratio", "compilation"):
+        table.add_column(title, justify="right" if title else "left")
+    for name, lap in found.laps.items():
+        times = f"{1e6 * lap.seconds / found.n:.1f}", f"{lap.ratio:.2f}"
+        table.add_row(name, *times, _seconds(found.compilation.get(name)))
+    return table
+
+
 def as_json(
     rows: tuple[ik.Row, ...],
     races: tuple[Race, ...],
     single: Race,
     runs: tuple[Run, ...],
+    free: tuple[multibody.Row, ...],
+    many: Race,
     goals: Iterable[Goal],
 ) -> Json:
     """Everything measured, in plain numbers."""
@@ -89,6 +121,17 @@ def as_json(
             }
             for run in runs
         ],
+        "free_motion": [
+            {
+                "name": row.name,
+                "setting": row.setting,
+                **row.found._asdict(),
+                "seconds": row.lap.seconds,
+                "ratio": row.lap.ratio,
+            }
+            for row in free
+        ],
+        "many_accelerations": _rows(many),
     }
 
 

@@ -1,11 +1,13 @@
 """Linkages in the plane xy, out of bodies in space: hinges that are parallel are redundant."""
 
+import equinox as eqx
 import numpy as np
 
-from triskele.multibody import GROUND, Body, Joint, system
+from triskele.multibody import GROUND, Body, Joint, accelerations, system
 
 G = 9.81
 DOWN = (0.0, -G, 0.0)
+accelerated = eqx.filter_jit(accelerations)  # one for all tests: compiled once for each system
 
 
 def flat(name, m, inertia, centre, at, angle):
@@ -76,8 +78,8 @@ def four_bar(angle, loose=0.0):
     """Its bodies with the crank at `angle`, each put down by `loose` [m] off its place."""
     ends = four_bar_points(np.array([angle]))[0, :, :2]
     bodies = []
-    for k, (name, m) in enumerate(zip(("crank", "coupler", "rocker"), FOUR_BAR_MASSES)):
-        exact = rod(name, m, ends[k], ends[k + 1])
+    for k, name in enumerate(("crank", "coupler", "rocker")):
+        exact = rod(name, FOUR_BAR_MASSES[k], ends[k], ends[k + 1])
         bodies.append(exact._replace(pose=exact.pose + loose * (k + 1) * np.eye(3, 4, 3)))
     joints = [
         Joint("motor", "revolute", GROUND, "crank"),

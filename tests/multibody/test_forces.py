@@ -136,9 +136,7 @@ class Hand:
         way = (self.A[i] @ E[:, 2]) @ (self.point(j, v) - self.point(i, u))
         (_, i, j), (E, F) = CHAIN["cardan"], FRAMES["cardan"]
         fork = (self.A[i] @ E).T @ self.A[j] @ F[:, 2]
-        return np.array(
-            [np.arctan2(turn[1, 0], turn[0, 0]), way, np.arctan2(-fork[0], fork[1])]
-        )
+        return np.array([np.arctan2(turn[1, 0], turn[0, 0]), way, np.arctan2(-fork[0], fork[1])])
 
     def stretches(self):
         ends = ((*TETHERS[name], *POINTS[name]) for name in TETHERS)
@@ -149,7 +147,9 @@ class Hand:
         (_, i, j), (E, F) = CHAIN["bush"], FRAMES["bush"]
         bent = Rotation.from_matrix((self.A[j] @ F).T @ self.A[i] @ E).as_euler("XYZ")
         return {
-            "gravity": lambda: -sum(m * GRAVITY @ self.r[k] for k, m in zip(NAMES, MASS)),
+            "gravity": lambda: (
+                -sum(MASS[k] * GRAVITY @ self.r[name] for k, name in enumerate(NAMES))
+            ),
             "hinge spring": lambda: 7.0 * (self.axes()[0] - 0.3) ** 2 / 2,
             "slide spring": lambda: 50.0 * (self.axes()[1] - 0.1) ** 2 / 2,
             "bushing": lambda: BENDING @ bent**2 / 2,

@@ -124,9 +124,15 @@ def seen(moving, t):
     A = moving.A + turn @ moving.A + turn @ turn @ moving.A / 2
     r = moving.r + step[:, :3] - jnp.einsum("bij,bj->bi", A, CENTRES)
     A, r = jnp.concatenate([A, jnp.eye(3)[None]]), jnp.concatenate([r, jnp.zeros((1, 3))])
-    (i, j) = np.array([[(*BODIES, GROUND).index(end) for end in part[2:4]] for part in JOINTS]).T
-    u_i, u_j = (np.array([part[k] for part in JOINTS]) for k in (4, 5))
-    E, F = (A[k] @ np.array([part[n] for part in JOINTS]) for k, n in ((i, 6), (j, 7)))
+    i, j = (
+        np.array([(*BODIES, GROUND).index(getattr(part, end)) for part in JOINTS])
+        for end in ("parent", "child")
+    )
+    u_i, u_j, frames, child_frames = (
+        np.array([getattr(part, name) for part in JOINTS])
+        for name in ("point", "child_point", "frame", "child_frame")
+    )
+    E, F = A[i] @ frames, A[j] @ child_frames
     d = r[j] + jnp.einsum("nij,nj->ni", A[j], u_j) - r[i] - jnp.einsum("nij,nj->ni", A[i], u_i)
     along = jnp.einsum("nij,ni->nj", E, d)
     dots = jnp.einsum("nki,nkj->nij", E, F)
@@ -222,7 +228,7 @@ def test_each_kind_of_joint_has_as_many_rows_as_its_table_says(everything):
     for part, info in zip(JOINTS, everything.joints, strict=True):
         assert info.name == part.name
         assert len(info.rows) == len(info.labels) == ROWS[part.kind] + MOTORS.count(part.name)
-    assert sorted(row for info in everything.joints for row in info.rows) == list(range(55))
+    assert sorted(row for info in everything.joints for row in info.rows) == list(range(60))
 
 
 @pytest.mark.parametrize("k", range(len(JOINTS)), ids=NAMES)

@@ -5,7 +5,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from linkages import below, double_pendulum, four_bar, pendulum_accelerations
+from linkages import accelerated, double_pendulum, four_bar, pendulum_accelerations
 
 import triskele as tk
 from triskele.multibody import State, accelerations, assembled, from_robot
@@ -13,16 +13,16 @@ from triskele.multibody.forces import forces
 from triskele.multibody.solve import moved, projected, violation
 from triskele.multibody.system import conditions, jacobian, motion_of
 
-found = eqx.filter_jit(accelerations)
 onto = eqx.filter_jit(projected)
 TAU = jnp.array([-20.0, -30.0, -25.0])
 
 
 def mass_matrix(system, motion):
+    A = np.asarray(motion.A)
     M = np.zeros((len(system.mass), 6, len(system.mass), 6))
-    for k, (m, I) in enumerate(zip(system.mass, system.inertia, strict=True)):
+    for k, (m, I) in enumerate(zip(*map(np.asarray, (system.mass, system.inertia)), strict=True)):
         M[k, :3, k, :3] = m * np.eye(3)
-        M[k, 3:, k, 3:] = motion.A[k] @ I @ motion.A[k].T
+        M[k, 3:, k, 3:] = A[k] @ I @ A[k].T
     return M.reshape(6 * len(system.mass), -1)
 
 
@@ -39,17 +39,21 @@ def d3s():
 @pytest.fixture(scope="module")
 def linear(d3s):
     """J, M, f and gamma there."""
-    system, state = d3s
+    J, gamma, f, motion = _parts(*d3s)
+    return np.asarray(J), mass_matrix(d3s[0], motion), np.asarray(f)[:-1].reshape(-1), gamma
+
+
+@eqx.filter_jit
+def _parts(system, state):
     motion = motion_of(system, state)
     rows = conditions(system, motion)
-    f = np.asarray(forces(system, motion, TAU))[:-1].reshape(-1)
-    return np.asarray(jacobian(system, rows)), mass_matrix(system, motion), f, rows.gamma
+    return jacobian(system, rows), rows.gamma, forces(system, motion, TAU), motion
 
 
 def test_the_d3s_800_accelerates_as_its_closed_form_says(d3s):
     """Elshami et al. print no such number; from the closed form, see `shared/papers`."""
     system, state = d3s
-    twist = np.asarray(found(system, state, TAU).twist)
+    twist = np.asarray(accelerated(system, state, TAU).twist)
     xdd = twist[system.body("platform")]
     assert np.allclose(xdd[:3], [-2.51596007, 0.23294913, -0.57953781], rtol=0, atol=1e-8)
     assert np.allclose(xdd[3:], 0, rtol=0, atol=1e-9)
@@ -62,7 +66,7 @@ def test_the_d3s_800_accelerates_as_its_closed_form_says(d3s):
 
 def test_multipliers_hold_the_bodies_and_are_the_least_that_do(d3s, linear):
     J, M, f, gamma = linear
-    result = found(*d3s, TAU)
+    result = accelerated(*d3s, TAU)
     a, lam = np.asarray(result.twist).reshape(-1), np.asarray(result.lam)
     assert np.allclose(M @ a + J.T @ lam, f, rtol=0, atol=1e-9 * np.abs(f).max())
     assert np.allclose(J @ a, gamma, rtol=0, atol=1e-9)
@@ -149,7 +153,7 @@ def test_all_bodies_of_a_robot_accelerate_as_its_closed_form_says(name, motion):
     vd, wd = (
         np.tensordot(slope, [getattr(state, part) for state in near], 1) for part in ("v", "w")
     )
-    twist = np.asarray(found(robot.system, near[2], jnp.stack(tau)).twist)
+    twist = np.asarray(accelerated(robot.system, near[2], jnp.stack(tau)).twist)
     A = np.asarray(motion_of(robot.system, near[2]).A)[:-1]
     assert np.allclose(twist[:, :3], vd, rtol=0, atol=1e-9 * np.abs(vd).max())
     assert np.allclose(
@@ -163,17 +167,19 @@ def test_a_link_without_mass_carries_a_pendulum():
     system, state = double_pendulum(masses, lengths, angles)
     assert system.coupled
     (a, b), (ad, bd) = angles, rates
-    knee = ad * np.array([np.cos(a), np.sin(a)])
-    foot = knee + 0.35 * bd * np.array([np.cos(b), np.sin(b)])
-    v = np.append([knee / 2, foot], [[0.0], [0.0]], axis=1)
     # The link without mass has its centre, like its frame, at the shoulder.
-    v[0] = 0
+    v = [ad * np.cos(a) + 0.35 * bd * np.cos(b), ad * np.sin(a) + 0.35 * bd * np.sin(b), 0.0]
     w = np.outer(rates, [0.0, 0.0, 1.0])
-    state = State(state.r, state.p, jnp.asarray(v), jnp.asarray(w))
+    state = State(state.r, state.p, jnp.asarray([np.zeros(3), v]), jnp.asarray(w))
     assert max(violation(system, state)) < 1e-15
-    turning = found(system, state, jnp.zeros(0)).twist[:, 5]
-    expected = pendulum_accelerations(masses, lengths, angles, rates)
-    assert np.allclose(turning, expected, rtol=1e-11)
+    twist, lam = accelerated(system, state, jnp.zeros(0))
+    assert np.allclose(
+        twist[:, 5], pendulum_accelerations(masses, lengths, angles, rates), rtol=1e-11
+    )
+    pull = twist[1, :3] - system.gravity  # of the link, on 1 kg, along itself
+    for joint in system.joints:
+        assert np.allclose(-lam[np.array(joint.rows[:3])], pull, rtol=0, atol=1e-10)
+    assert np.isclose(pull[0] * np.cos(a) + pull[1] * np.sin(a), 0, rtol=0, atol=1e-10)
 
 
 # Derivatives and batches
@@ -211,6 +217,6 @@ def test_a_batch_is_what_its_states_are_one_by_one(linkage):
         lambda many: jax.lax.map(lambda one: accelerations(system, one, jnp.zeros(0)), many)
     )(many)
     for k in range(3):
-        one = found(system, jax.tree.map(lambda leaf, k=k: leaf[k], many), jnp.zeros(0))
+        one = accelerated(system, jax.tree.map(lambda leaf, k=k: leaf[k], many), jnp.zeros(0))
         assert np.allclose(batch.twist[k], one.twist, rtol=1e-13, atol=1e-13)
         assert np.allclose(batch.lam[k], one.lam, rtol=1e-11, atol=1e-11)

@@ -1,25 +1,23 @@
 """A multibody system of ours in Exudyn: the same bodies and joints, other equations.
 
-Bodies are Exudyn's rigid bodies with Euler parameters, about the origins of their frames;
-joints are its generic joints between markers that stand in our joints' frames.
+Bodies are Exudyn's rigid bodies, about the origins of their frames; joints are its joints
+between markers that stand in our joints' frames.
 
-    fixed, prismatic     three turns and three, or two, shifts held
-    revolute, spherical  three shifts, and two turns or none
-    universal            three shifts and the turn that keeps y of one marker normal to z of
-                         the other
-    inline               two shifts
-    distance             Exudyn's distance
+    spherical, revolute, distance        its own joints of these kinds
+    fixed, prismatic, cylindrical, inline      its generic joint: shifts and turns it may hold
+    universal, perpendicular             its generic joint, that holds y of one marker normal
+                                         to z of the other
 
 A ball that is a motor and a cardan gets a body for its fork: hinged to the parent, with the
 rotor's inertia, and a universal joint to the child. Motors are Exudyn's springs without
-stiffness, or hinges that are fixed but for a given angle.
+stiffness, or generic joints that hold everything, at an angle or a length that is given.
 
 Exudyn's solver moves the system in time. Of single states its mass matrix M, forces f and
-Jacobian C_q are asked instead, and `equations.py` solves
+Jacobian J are asked instead, and `equations.py` solves
 
-    M a + C_q' lam = f + T' tau,     C_q a + g = 0                                       (1)
+    M a + J' lam = f + T' tau,     J a + g = 0                                           (1)
 
-T is what unit efforts add to f; g = dC_q/dt v and dT/dt v by differences along the motion.
+T is what unit efforts add to f; g = dJ/dt v and dT/dt v by differences along the motion.
 """
 
 from collections.abc import Callable, Sequence
@@ -38,18 +36,20 @@ from triskele.multibody import GROUND, Body, Joint, State
 exu: Any = pytest.importorskip("exudyn", reason="no Exudyn here; `make validate` gets it")
 items: Any = exu.itemInterface
 
+_OWN = {"spherical": items.ObjectJointSpherical, "revolute": items.ObjectJointRevoluteZ}
 _HELD = {
     "fixed": [1, 1, 1, 1, 1, 1],
-    "revolute": [1, 1, 1, 1, 1, 0],
-    "universal": [1, 1, 1, 1, 0, 0],
-    "spherical": [1, 1, 1, 0, 0, 0],
     "prismatic": [1, 1, 0, 1, 1, 1],
+    "cylindrical": [1, 1, 0, 1, 1, 0],
     "inline": [1, 1, 0, 0, 0, 0],
+    "universal": [1, 1, 1, 1, 0, 0],
+    "perpendicular": [0, 0, 0, 1, 0, 0],
 }  #: shifts and turns along the axes of the markers, z along n
+_CROSSED = ("universal", "perpendicular")
 _STEP = 1e-3  # of differences, as a part of the time in which something turns by 1 rad or 1 m
 _STENCIL = ((-2, 1 / 12), (-1, -8 / 12), (1, 8 / 12), (2, -1 / 12))  # exact for quartics
 
-Angle = Callable[[float], float]  #: of a motor, from time
+Signal = Callable[[float], float]  #: angle or length of a motor, from time
 
 
 class Held(NamedTuple):
@@ -61,13 +61,14 @@ class Held(NamedTuple):
 
 
 class Exudyn(NamedTuple):
-    """The system, and where its parts are."""
+    """The system, and the numbers of its parts."""
 
     mbs: Any
-    bodies: dict[str, int]  #: objects, crosses and forks included
+    bodies: dict[str, int]  #: objects
     nodes: dict[str, int]
     joints: dict[str, Held]
     motors: dict[str, int]  #: objects
+    sensors: dict[str, int]  #: of the origins of bodies
     forks: tuple[str, ...]  #: bodies of their own, and the joints that hold them
     ours: tuple[Body, ...]
 
@@ -79,7 +80,7 @@ class Equations(NamedTuple):
     v: Numbers
     M: Numbers
     f: Numbers
-    J: Numbers  #: C_q
+    J: Numbers
     g: Numbers
     T: Numbers
     bias: Numbers  #: dT/dt v
@@ -95,89 +96,118 @@ def translated(
     joints: Sequence[Joint],
     gravity: Sequence[float],
     state: State,
-    angles: dict[str, Angle] | None = None,
+    *,
+    signals: dict[str, Signal] | None = None,
+    turning: str = "parameters",
 ) -> Exudyn:
-    """These parts in Exudyn, at `state`; motors hinge as `angles` say, by name, or are free."""
+    """These parts in Exudyn, at `state`; motors follow `signals`, by name, or are free.
+
+    Bodies turn by Euler "parameters", or as the group of rotations, by a "vector".
+    """
     exu.config.printToConsole, exu.config.suppressWarnings = False, True
-    builder = _Builder(tuple(bodies), gravity)
-    builder.place(state)
+    builder = _Builder(tuple(bodies), gravity, turning)
+    for k, body in enumerate(bodies):
+        builder.body(body.name, np.array(body.ten, float), *frame_and_twist(body, state, k))
     for joint in joints:
-        builder.joint(joint, (angles or {}).get(joint.name))
-    builder.mbs.Assemble()
+        builder.joint(joint, (signals or {}).get(joint.name))
     return builder.system()
 
 
 class _Builder:
-    def __init__(self, bodies: tuple[Body, ...], gravity: Sequence[float]) -> None:
-        self.container = exu.SystemContainer()
-        self.mbs = self.container.AddSystem()
+    def __init__(self, bodies: tuple[Body, ...], gravity: Sequence[float], turning: str) -> None:
+        self._container = exu.SystemContainer()
+        self._mbs = self._container.AddSystem()
         self._ours, self._gravity = bodies, [float(part) for part in gravity]
-        ground = self.mbs.AddObject(items.ObjectGround())
-        self._bodies: dict[str, int] = {GROUND: ground}
+        self._turning = turning
+        self._bodies: dict[str, int] = {GROUND: self._mbs.AddObject(items.ObjectGround())}
         self._frames: dict[str, Numbers] = {GROUND: np.eye(3, 4)}
         self._nodes: dict[str, int] = {}
         self._joints: dict[str, Held] = {}
         self._motors: dict[str, int] = {}
 
     def system(self) -> Exudyn:
+        """All of it, ready to be asked."""
+        position = exu.OutputVariableType.Position
+        sensors = {
+            name: self._mbs.AddSensor(
+                items.SensorBody(
+                    bodyNumber=number,
+                    storeInternal=True,
+                    writeToFile=False,
+                    outputVariableType=position,
+                )
+            )
+            for name, number in self._bodies.items()
+        }
+        self._mbs.Assemble()
         forks = tuple(name for name in self._joints if name in self._bodies)
-        parts = self._bodies, self._nodes, self._joints, self._motors
-        return Exudyn(self.mbs, *parts, forks, self._ours)
-
-    def place(self, state: State) -> None:
-        """All bodies of ours, where they are."""
-        for k, body in enumerate(self._ours):
-            self.body(body.name, np.array(body.ten, float), *frame_and_twist(body, state, k))
+        parts = self._bodies, self._nodes, self._joints, self._motors, sensors
+        return Exudyn(self._mbs, *parts, forks, self._ours)
 
     def body(self, name: str, ten: Numbers, frame: Numbers, twist: Numbers) -> None:
         """A body at `frame`, whose origin moves with `twist`."""
-        m, (x, y, z) = ten[0], ten[1:4] / (ten[0] or 1.0)
+        m, centre = ten[0], ten[1:4] / (ten[0] or 1.0)
         xx, yy, zz, xy, yz, xz = ten[4:]
-        p = Rotation.from_matrix(frame[:, :3]).as_quat(scalar_first=True)
-        rate = exu.rigidBodyUtilities.AngularVelocity2EulerParameters_t(twist[3:], p)
-        node = self.mbs.AddNode(
-            items.NodeRigidBodyEP(
-                referenceCoordinates=[*frame[:, 3], *p], initialVelocities=[*twist[:3], *rate]
-            )
-        )
-        number = self.mbs.AddObject(
+        node = self._mbs.AddNode(self._node(frame, twist))
+        number = self._mbs.AddObject(
             items.ObjectRigidBody(
-                mass=m, centerOfMass=[x, y, z], inertia=[xx, yy, zz, yz, xz, xy], nodeNumber=node
+                mass=m, centerOfMass=centre, inertia=[xx, yy, zz, yz, xz, xy], nodeNumber=node
             )
         )
-        marker = self.mbs.AddMarker(items.MarkerBodyMass(bodyNumber=number))
-        self.mbs.AddLoad(items.LoadMassProportional(markerNumber=marker, loadVector=self._gravity))
+        marker = self._mbs.AddMarker(items.MarkerBodyMass(bodyNumber=number))
+        load = items.LoadMassProportional(markerNumber=marker, loadVector=self._gravity)
+        self._mbs.AddLoad(load)
         self._bodies[name], self._nodes[name], self._frames[name] = number, node, frame
 
-    def joint(self, joint: Joint, angle: Angle | None) -> None:
+    def _node(self, frame: Numbers, twist: Numbers) -> Any:
+        turn = Rotation.from_matrix(frame[:, :3])
+        if self._turning == "vector":
+            spin = frame[:, :3].T @ twist[3:]
+            return items.NodeRigidBodyRotVecLG(
+                referenceCoordinates=[*frame[:, 3], *turn.as_rotvec()],
+                initialVelocities=[*twist[:3], *spin],
+            )
+        p = turn.as_quat(scalar_first=True)
+        rate = exu.rigidBodyUtilities.AngularVelocity2EulerParameters_t(twist[3:], p)
+        return items.NodeRigidBodyEP(
+            referenceCoordinates=[*frame[:, 3], *p], initialVelocities=[*twist[:3], *rate]
+        )
+
+    def joint(self, joint: Joint, signal: Signal | None) -> None:
         """A joint, and its motor."""
+        parent, kind, point = joint.parent, joint.kind, np.array(joint.point, float)
         E, F = np.array(joint.frame, float), np.array(joint.child_frame, float)
-        parent, child = joint.parent, joint.child
-        point, child_point = (np.array(u, float) for u in (joint.point, joint.child_point))
-        kind = joint.kind
         if kind == "spherical" and joint.motor:
             parent, point, kind = self._fork(joint), np.zeros(3), "universal"
-            E = np.eye(3)[:, [1, 2, 0]]  # z: x of the fork
-        if kind == "universal":
-            E = E[:, [1, 2, 0]]  # y: the axis
-        ends = [self._marker(parent, point, E), self._marker(child, child_point, F)]
-        if kind == "distance":
+            E = np.eye(3)[:, [1, 2, 0]]  # n: x of the fork
+        E = E[:, [1, 2, 0]] if kind in _CROSSED else E  # y: n
+        ends = [self._marker(parent, point, E), self._marker(joint.child, joint.child_point, F)]
+        if signal is not None:
+            place = 5 if kind == "revolute" else 2  # the latter in O
+            made = items.ObjectJointGeneric(markerNumbers=ends)
+            made.offsetUserFunction = lambda mbs, t, *_: signal(t) * np.eye(6)[place]
+        elif kind == "distance":
             made = items.ObjectConnectorDistance(markerNumbers=ends, distance=joint.length)
+        elif kind in _OWN:
+            made = _OWN[kind](markerNumbers=ends)
         else:
             made = items.ObjectJointGeneric(markerNumbers=ends, constrainedAxes=_HELD[kind])
-        if angle is not None:
-            made.constrainedAxes = [1] * 6
-            made.offsetUserFunction = lambda mbs, t, *_: [0.0] * 5 + [angle(t)]
-        elif joint.motor and joint.kind != "spherical":
-            self._motor(joint, ends)
-        self._joints[joint.name] = Held(self.mbs.AddObject(made), child, child_point)
+        self._hold(joint.name, made, joint.child, joint.child_point)
+        if joint.motor and signal is None and joint.kind != "spherical":
+            self._motor(joint.name, joint.kind, ends)
 
-    def _motor(self, joint: Joint, ends: list[int]) -> None:
+    def _hold(self, name: str, made: Any, child: str, point: Any) -> None:
+        number = self._mbs.AddObject(made)
+        self._joints[name] = Held(number, child, np.array(point, float))
+
+    def _motor(self, name: str, kind: str, ends: list[int]) -> None:
         """An effort about or along z of two markers."""
-        kinds = {"prismatic": "Linear"}
-        kind = getattr(items, f"ObjectConnector{kinds.get(joint.kind, 'Torsional')}SpringDamper")
-        axis = {"axisMarker0": [0, 0, 1]} if joint.kind == "prismatic" else {}
-        self._motors[joint.name] = self.mbs.AddObject(kind(markerNumbers=ends, **axis))
+        made = (
+            items.ObjectConnectorLinearSpringDamper(markerNumbers=ends, axisMarker0=[0, 0, 1])
+            if kind == "prismatic"
+            else items.ObjectConnectorTorsionalSpringDamper(markerNumbers=ends)
+        )
+        self._motors[name] = self._mbs.AddObject(made)
 
     def _fork(self, joint: Joint) -> str:
         """A body for the fork of a cardan, z along the motor's axis, x where it holds the cross."""
@@ -185,21 +215,21 @@ class _Builder:
         n = parent[:, :3] @ np.array(joint.frame)[:, 2]
         cross = child[:, :3] @ np.array(joint.child_frame)[:, 2]
         x = np.cross(cross, n) / np.linalg.norm(np.cross(cross, n))
-        place = parent[:, :3] @ joint.point + parent[:, 3]
-        frame = np.column_stack([x, np.cross(n, x), n, place])
-        name, inertia = f"fork_{joint.name}", joint.rotor
-        ten = np.array([1.0, 0, 0, 0, inertia, inertia, inertia, 0, 0, 0])
-        self.body(name, ten, frame, np.zeros(6))
-        E = np.array(joint.frame, float)
-        ends = [self._marker(joint.parent, joint.point, E), self._marker(name, np.zeros(3), np.eye(3))]
-        hinge = items.ObjectJointGeneric(markerNumbers=ends, constrainedAxes=_HELD["revolute"])
-        self._joints[name] = Held(self.mbs.AddObject(hinge), name, np.zeros(3))
-        self._motor(joint._replace(kind="revolute"), ends)
+        place = parent[:, :3] @ np.array(joint.point) + parent[:, 3]
+        name = f"fork of {joint.name}"
+        ten = np.array([1.0, 0, 0, 0, *[joint.rotor] * 3, 0, 0, 0])
+        self.body(name, ten, np.column_stack([x, np.cross(n, x), n, place]), np.zeros(6))
+        ends = [
+            self._marker(joint.parent, joint.point, np.array(joint.frame)),
+            self._marker(name, np.zeros(3), np.eye(3)),
+        ]
+        self._hold(name, items.ObjectJointRevoluteZ(markerNumbers=ends), name, np.zeros(3))
+        self._motor(joint.name, "revolute", ends)
         return name
 
-    def _marker(self, body: str, point: Numbers, axes: Numbers) -> int:
+    def _marker(self, body: str, point: Any, axes: Numbers) -> int:
         place = exu.HT(rotation=axes, translation=np.array(point, float))
-        return self.mbs.AddMarker(
+        return self._mbs.AddMarker(
             items.MarkerBodyRigid(bodyNumber=self._bodies[body], localHT=place)
         )
 
@@ -212,35 +242,45 @@ def frame_and_twist(body: Body, state: State, k: int) -> tuple[Numbers, Numbers]
     return np.column_stack([R, np.asarray(state.r[k]) - c]), np.array([*v, *w])
 
 
-# Its equations at one state
+# Its equations at one state, of bodies that turn by Euler parameters
 
 
-def equations(system: Exudyn) -> Equations:
+def equations(system: Exudyn, t: float = 0.0) -> Equations:
     """Letters of (1) where the system was placed; forks get the speed that their joints ask."""
-    asked = _Asked(system.mbs, list(system.motors.values()))
+    asked = _Asked(system, t)
     q, v = asked.start()
     J, C = asked.jacobian(q)
-    v = _with_forks(system, J, v)
-    M, f, T = asked.inertia(q), asked.forces(q, v), asked.efforts(q, v)
+    forks = [place for name in system.forks for place in _places(system, name)]
+    if forks:
+        v[forks], _ = solved(J[:, forks], -J @ v)
     h = _STEP / max(1.0, np.abs(v).max())
     near = [(weight / h, q + k * h * v) for k, weight in _STENCIL]
-    g = sum(weight * asked.jacobian(at)[0] for weight, at in near) @ v
-    bias = sum(weight * asked.efforts(at, v) for weight, at in near) @ v
     return Equations(
-        q, v, M, f, J, g, T, bias, float(np.abs(C).max()), float(np.abs(J @ v).max(initial=0.0))
+        q,
+        v,
+        asked.inertia(q),
+        asked.forces(q, v),
+        J,
+        sum(weight * asked.jacobian(at)[0] for weight, at in near) @ v,
+        asked.efforts(q, v),
+        sum(weight * asked.efforts(at, v) for weight, at in near) @ v,
+        float(np.abs(C).max()),
+        float(np.abs(J @ v).max()),
     )
 
 
 class _Asked:
     """Exudyn's own functions of coordinates q and velocities v."""
 
-    def __init__(self, mbs: Any, motors: list[int]) -> None:
-        self._mbs, self._motors = mbs, motors
+    def __init__(self, system: Exudyn, t: float) -> None:
+        self._mbs, self._motors = system.mbs, list(system.motors.values())
         settings = exu.SimulationSettings()
         settings.solution.file.write = False
+        settings.timeIntegration.startTime = t
+        settings.timeIntegration.endTime = t + 1.0
         settings.timeIntegration.generalizedAlpha.computeInitialAccelerations = False
         self._solver = exu.MainSolverImplicitSecondOrder()
-        self._solver.InitializeSolver(mbs, settings)
+        self._solver.InitializeSolver(self._mbs, settings)
         self._size = self._solver.GetODE2size()
 
     def start(self) -> tuple[Numbers, Numbers]:
@@ -259,11 +299,10 @@ class _Asked:
         return np.array(self._solver.GetSystemResidual())[: self._size]
 
     def jacobian(self, q: Numbers) -> tuple[Numbers, Numbers]:
-        """C_q and C, without the rows that say that an unused multiplier is zero."""
+        """J, and what it is the Jacobian of."""
         self._set(q, np.zeros_like(q))
-        self._solver.ComputeJacobianODE2RHS(  # clears what is there
-            self._mbs, scalarFactor_ODE2=0.0, scalarFactor_ODE2_t=0.0, scalarFactor_ODE1=0.0
-        )
+        nothing = {"scalarFactor_ODE2": 0.0, "scalarFactor_ODE2_t": 0.0, "scalarFactor_ODE1": 0.0}
+        self._solver.ComputeJacobianODE2RHS(self._mbs, **nothing)  # clears what is there
         self._solver.ComputeJacobianAE(self._mbs)
         J = np.array(self._solver.GetSystemJacobian())[self._size :, : self._size]
         self._solver.ComputeAlgebraicEquations(self._mbs)
@@ -273,27 +312,25 @@ class _Asked:
         """T: forces with a unit effort, less those without."""
         rows, still = [], self.forces(q, v)
         for motor in self._motors:
-            name = "torque" if "torque" in self._mbs.GetObject(motor) else "force"
-            self._mbs.SetObjectParameter(motor, name, -1.0)  # springs pull back
+            _give(self._mbs, motor, 1.0)
             rows.append(self.forces(q, v) - still)
-            self._mbs.SetObjectParameter(motor, name, 0.0)
+            _give(self._mbs, motor, 0.0)
         return np.array(rows).reshape(-1, self._size)
 
     def _set(self, q: Numbers, v: Numbers) -> None:
         data = self._mbs.systemData
-        data.SetODE2Coordinates(q), data.SetODE2Coordinates_t(v)
+        data.SetODE2Coordinates(q)
+        data.SetODE2Coordinates_t(v)
 
 
-def _with_forks(system: Exudyn, J: Numbers, v: Numbers) -> Numbers:
-    places = [place for name in system.forks for place in _places(system, name)]
-    found = v.copy()
-    if places:
-        found[places], _ = solved(J[:, places], -J @ v)
-    return found
+def _give(mbs: Any, motor: int, effort: float) -> None:
+    """A motor its effort; springs pull back."""
+    name = "torque" if "torque" in mbs.GetObject(motor) else "force"
+    mbs.SetObjectParameter(motor, name, -effort)
 
 
 def _places(system: Exudyn, body: str) -> list[int]:
-    """Where the seven coordinates of a body are."""
+    """Where the coordinates of a body are."""
     return list(system.mbs.systemData.GetObjectLTGODE2(system.bodies[body]))
 
 
@@ -307,13 +344,12 @@ def accelerated(at: Equations, tau: Numbers) -> tuple[Numbers, Numbers, float]:
     return a, lam, max(unclosed, unbalanced)
 
 
-def driven(at: Equations, qdd: Numbers) -> tuple[Numbers, Numbers, Numbers, float]:
-    """a, efforts and lam of (1) that accelerate the motors as given, and what does not fit."""
+def driven(at: Equations, qdd: Numbers) -> tuple[Numbers, Numbers, float]:
+    """Efforts and lam of (1) that accelerate the motors as given, and what does not fit."""
     a, unclosed = solved(np.concatenate([at.J, at.T]), np.concatenate([-at.g, qdd - at.bias]))
-    rows = np.concatenate([at.J, -at.T])
-    found, unbalanced = solved(rows.T, at.f - at.M @ a)
+    found, unbalanced = solved(np.concatenate([at.J, -at.T]).T, at.f - at.M @ a)
     lam, tau = np.split(found, [len(at.J)])
-    return a, tau, lam, max(unclosed, unbalanced)
+    return tau, lam, max(unclosed, unbalanced)
 
 
 def twists(system: Exudyn, at: Equations, a: Numbers) -> Numbers:
@@ -328,34 +364,39 @@ def twists(system: Exudyn, at: Equations, a: Numbers) -> Numbers:
     return np.array(rows)
 
 
-def wrenches(system: Exudyn, at: Equations, lam: Numbers) -> Numbers:
-    """Force and moment (joints, 2, 3) of each joint on its child, at its point, in O."""
+def wrenches(system: Exudyn, at: Equations, lam: Numbers, tau: Numbers | None = None) -> Numbers:
+    """Force and moment (joints, 2, 3) on the child of each joint, at its point, in O.
+
+    With efforts `tau`, those of the joints' motors are included.
+    """
     found = []
     for name, held in system.joints.items():
         if name in system.forks:
             continue
         rows = list(system.mbs.systemData.GetObjectLTGAE(held.number))
         places = _places(system, held.child)
-        pushed = -at.J[np.ix_(rows, places)].T @ lam[rows]
+        push = -at.J[np.ix_(rows, places)].T @ lam[rows]
+        if tau is not None and name in system.motors:
+            motor = list(system.motors).index(name)
+            push = push + tau[motor] * at.T[motor, places]
         R, G = _turn(system, at, held.child)
-        force, moment = pushed[:3], G @ pushed[3:] / 4
+        force, moment = push[:3], G @ push[3:] / 4
         found.append([force, moment - np.cross(R @ held.child_point, force)])
     return np.array(found)
 
 
-def mobility_of(at: Equations) -> tuple[int, int]:
-    """Degrees of freedom, and constraints that follow from others."""
-    rank = len(at.q) - allowed(at.J).shape[1]
-    return len(at.q) - rank, int(np.abs(at.J).any(axis=1).sum()) - rank
-
-
-def stress_of(at: Equations) -> Numbers:
-    """Multipliers (states, rows) that push nothing."""
-    used = np.abs(at.J).any(axis=1)
-    found = allowed(at.J[used].T).T
-    stress = np.zeros((len(found), len(used)))
-    stress[:, used] = found
-    return stress
+def state_of(system: Exudyn, at: Equations) -> tuple[Numbers, Numbers, Numbers, Numbers]:
+    """Where our bodies are: r, p, v, w of a `State`."""
+    rows = []
+    for body in system.ours:
+        places, (_, c, _) = _places(system, body.name), split(np.array(body.ten, float))
+        reference = system.mbs.GetNode(system.nodes[body.name])["referenceCoordinates"]
+        q, (R, G) = np.array(reference) + at.q[places], _turn(system, at, body.name)
+        w = G @ at.v[places[3:]]
+        v = at.v[places[:3]] + np.cross(w, R @ c)
+        rows.append((q[:3] + R @ c, q[3:] / np.linalg.norm(q[3:]), v, R.T @ w))
+    r, p, v, w = (np.array(part) for part in zip(*rows, strict=True))
+    return r, p, v, w
 
 
 def _turn(system: Exudyn, at: Equations, body: str) -> tuple[Numbers, Numbers]:
@@ -366,11 +407,45 @@ def _turn(system: Exudyn, at: Equations, body: str) -> tuple[Numbers, Numbers]:
     return np.array(tools.EulerParameters2RotationMatrix(p)), tools.EulerParameters2G(p)
 
 
+def counted(at: Equations) -> tuple[int, int]:
+    """Degrees of freedom, and constraints that follow from others."""
+    freedom = allowed(at.J).shape[1]
+    return freedom, int(np.abs(at.J).any(axis=1).sum()) - (len(at.q) - freedom)
+
+
+def stress(at: Equations) -> Numbers:
+    """Multipliers (states of stress, rows) that push nothing."""
+    used = np.abs(at.J).any(axis=1)
+    found = allowed(at.J[used].T).T
+    rows = np.zeros((len(found), len(used)))
+    rows[:, used] = found
+    return rows
+
+
 # Its solver
 
 
 def simulated(
-    system: Exudyn, duration: float, step: float, sensors: Sequence[tuple[str, str]], **options: Any
-) -> tuple[Numbers, list[Numbers]]:
-    """Times, and what `sensors` (an item and a quantity of it) say, by generalised alpha."""
-    raise NotImplementedError
+    system: Exudyn, duration: float, step: float, *, redundant: bool = False, tau: Any = ()
+) -> tuple[Numbers, dict[str, Numbers], Numbers]:
+    """Times, origins (N, 3) of all bodies, and the last multipliers, by generalised alpha.
+
+    The system is left where it ends. `redundant` constraints need Eigen's dense solver, and
+    that it does not stop at singular matrices.
+    """
+    for motor, effort in zip(system.motors.values(), tau, strict=len(tau) > 0):
+        _give(system.mbs, motor, effort)
+    settings = exu.SimulationSettings()
+    settings.solution.file.write, settings.solution.sensors.writePeriod = False, 0.0
+    solver = exu.LinearSolverType.EigenDense if redundant else exu.LinearSolverType.EigenSparse
+    settings.linearSolver.solverType = solver
+    settings.linearSolver.ignoreSingularJacobian = redundant
+    integration = settings.timeIntegration
+    integration.endTime, integration.numberOfSteps = duration, round(duration / step)
+    integration.generalizedAlpha.spectralRadius = 0.8
+    integration.newton.relativeTolerance = 1e-8 if redundant else 1e-10
+    system.mbs.SolveDynamic(settings, updateInitialValues=True)
+    lam = np.array(system.mbs.systemData.GetAECoordinates())
+    rows = {name: system.mbs.GetSensorStoredData(k) for name, k in system.sensors.items()}
+    t = next(iter(rows.values()))[:, 0]
+    return t, {name: data[:, 1:] for name, data in rows.items()}, lam

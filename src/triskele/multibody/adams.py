@@ -19,6 +19,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
+from triskele.kinematics.motion import Real
 from triskele.multibody.integrate import (
     Efforts,
     Run,
@@ -33,6 +34,7 @@ from triskele.multibody.integrate import (
 from triskele.multibody.system import State, System
 
 _HIGHEST = 12  #: order
+_ABSOLUTE = 0.01  #: absolute tolerance [m, rad, m/s, rad/s], as a part of the relative one
 _FIRST_STEP = 1e-5  #: [s]
 Vector = Float[np.ndarray, " n"]
 
@@ -40,13 +42,13 @@ Vector = Float[np.ndarray, " n"]
 def adams(
     system: System,
     start: State,
-    duration: float,
+    duration: Real,
     *,
     efforts: Efforts | None = None,
     signal: Signal | None = None,
-    rate: float = 1000.0,
-    tolerance: float = 1e-6,
-    longest_step: float = np.inf,
+    rate: Real = 1000.0,
+    tolerance: Real = 1e-6,
+    longest_step: Real = np.inf,
     stabilised: bool = True,
 ) -> Run:
     """As `simulate`; the step never exceeds `longest_step` [s], nor the time between samples."""
@@ -104,7 +106,7 @@ class _Errors(NamedTuple):
 class _Steps:
     """Slopes so far, the order and the step, and how they adapt."""
 
-    def __init__(self, tolerance: float) -> None:
+    def __init__(self, tolerance: Real) -> None:
         self.h, self.order, self.taken = _FIRST_STEP, 1, 0
         self._tolerance = tolerance
         self._times: list[float] = []
@@ -128,7 +130,7 @@ class _Steps:
                 continue
             less = y + h * self._integral(t, h, order - 1, slope)
             more = y + h * self._integral(t, h, order, slope)
-            scale = self._tolerance * (1 + np.maximum(np.abs(y), np.abs(corrected)))
+            scale = self._tolerance * (_ABSOLUTE + np.maximum(np.abs(y), np.abs(corrected)))
             errors.append(float(np.sqrt(np.mean(((more - less) / scale) ** 2))))
         self._next = _Errors(*errors)
         if not self._next.same <= 1:

@@ -14,7 +14,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from triskele.multibody.primitives import Motion, turned
-from triskele.multibody.system import Bushing, System
+from triskele.multibody.system import Bushing, System, at_bodies
 from triskele.numerics import Scalar, atan2, safe_norm, safe_sqrt
 
 Wrenches = Float[Array, "all 6"]  #: force and moment about the centre of mass, in O; ground last
@@ -42,8 +42,7 @@ def axis_motion(system: System, motion: Motion) -> AxisMotion:
     )
     for turns, slides, *blocks in sides:
         ends = np.array([*turns, *slides], int)[order]
-        here = (ends[:, None] == bodies)[:, :, None]
-        W = W + here * jnp.concatenate(blocks)[order][:, None, :]
+        W = W + at_bodies(ends, bodies)[:, :, None] * jnp.concatenate(blocks)[order][:, None, :]
     q = jnp.concatenate([angles, lengths.residual])[order]
     twists = jnp.concatenate([motion.v, motion.w], axis=-1)
     return AxisMotion(q, jnp.einsum("abk,bk->a", W, twists), jnp.asarray(W))
@@ -71,7 +70,7 @@ def forces(system: System, motion: Motion, efforts: Float[Array, " motors"]) -> 
 
 def _weights_and_spin(system: System, motion: Motion) -> Wrenches:
     inertia, w = inertia_in_base(system, motion), motion.w[:-1]
-    weight = system.mass[:, None] * system.gravity
+    weight = jnp.outer(system.mass, system.gravity)
     spin = -jnp.cross(w, turned(inertia, w))
     return jnp.concatenate([jnp.concatenate([weight, spin], axis=-1), jnp.zeros((1, 6))])
 

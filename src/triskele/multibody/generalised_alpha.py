@@ -25,6 +25,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from triskele.errors import InputError
+from triskele.kinematics.motion import Real
 from triskele.multibody.forces import energies, forces, rotor_terms
 from triskele.multibody.integrate import (
     Actuation,
@@ -69,10 +70,10 @@ class _Constants(NamedTuple):
 def generalised_alpha(
     system: System,
     start: State,
-    duration: float,
+    duration: Real,
     *,
-    step: float,
-    spectral_radius: float = 0.8,
+    step: Real,
+    spectral_radius: Real = 0.8,
     efforts: Efforts | None = None,
     signal: Signal | None = None,
     every: int = 1,
@@ -151,7 +152,7 @@ def _advanced(
 ) -> _Step:
     """One step of (1), from t = k h."""
     am, af, g, b, h = constants
-    t = (k + 1) * h
+    t = (k + 1).astype(float) * h
     by_pose = (1 - am) / (h * h * b * (1 - af))  # d vd' / d pose'
     by_speed = g / (h * b)  # d v' / d pose'
     speed = jnp.concatenate([step.state.v, step.state.w], axis=-1)

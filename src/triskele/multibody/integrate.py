@@ -21,6 +21,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from triskele.errors import InputError
+from triskele.kinematics.motion import Real
 from triskele.multibody.forces import axis_motion, energies
 from triskele.multibody.primitives import Drive
 from triskele.multibody.reactions import drive_efforts
@@ -97,12 +98,12 @@ class Constant(eqx.Module):
 def simulate(
     system: System,
     start: State,
-    duration: float,
+    duration: Real,
     *,
     efforts: Efforts | None = None,
     signal: Signal | None = None,
-    rate: float = 1000.0,
-    tolerance: float = 1e-9,
+    rate: Real = 1000.0,
+    tolerance: Real = 1e-9,
     stabilised: bool = True,
 ) -> Run:
     """Integrate from `start` for `duration` [s] and sample at `rate` [Hz].
@@ -137,7 +138,7 @@ def checked_actuation(system: System, efforts: Efforts | None, signal: Signal | 
     return Actuation(efforts, signal)
 
 
-def sample_times(duration: float, rate: float, tolerance: float = 0.5) -> np.ndarray:
+def sample_times(duration: Real, rate: Real, tolerance: Real = 0.5) -> np.ndarray:
     """Instants of samples [s], the end included."""
     if not (np.isfinite(duration) and duration > 0 and rate > 0 and 0 < tolerance < 1):
         raise InputError("duration and rate must be positive, tolerance between 0 and 1.")

@@ -36,7 +36,6 @@ from triskele.multibody.system import (
     motor_places,
 )
 
-_REFINEMENTS = 6  #: of the multipliers, see `solve.py`
 _STRESS_CUT = 1e-7  #: parts of a unit state of stress below this count as none
 In = Literal["world", "parent", "child"]
 
@@ -125,7 +124,7 @@ def _at(
 ) -> _Found:
     motion = motion_of(system, state)
     rows = conditions(system, motion, drive)
-    found = accelerations(system, state, efforts, drive, refinements=_REFINEMENTS)
+    found = accelerations(system, state, efforts, drive)
     force, moment = joint_wrenches(system, motion, rows, found.lam)
     if expressed_in != "world":
         bodies = [system.body(getattr(joint, expressed_in)) for joint in system.joints]
@@ -223,21 +222,31 @@ def _uniqueness(
     frames: Sequence[tuple[np.ndarray, np.ndarray]] | None,
 ) -> tuple[Bool[np.ndarray, "joints 6"], Bool[np.ndarray, " motors"]]:
     """Components in which no state of stress appears."""
+    J, force, moment, slopes, A = (np.asarray(part) for part in _shares(system, state, drive))
+    stress = self_stress(J)
+    felt = np.zeros((len(system.joints), 6))
+    for index, joint in enumerate(system.joints):
+        E = A[system.body(joint.parent)]
+        E = E if frames is None else E @ np.asarray(frames[index][0], float)
+        parts = np.concatenate([E.T @ force[index] @ stress, E.T @ moment[index] @ stress])
+        felt[index] = np.abs(parts).max(axis=1, initial=0.0)
+    driven = np.abs(slopes @ stress).max(axis=1, initial=0.0)
+    return felt <= _STRESS_CUT, driven <= _STRESS_CUT
+
+
+@eqx.filter_jit
+def _shares(
+    system: System, state: State, drive: Drive | None
+) -> tuple[Array, Array, Array, Array, Array]:
+    """J, and what each multiplier gives to forces, moments and efforts: (joints, 3, rows)."""
     motion = motion_of(system, state)
     rows = conditions(system, motion, drive)
-    stress = self_stress(np.asarray(jacobian(system, rows)))
-    felt = np.zeros((len(system.joints), 6))
-    driven = np.zeros(len(system.motors))
-    for n in stress.T:
-        force, moment = joint_wrenches(system, motion, rows, jnp.asarray(n))
-        for index, joint in enumerate(system.joints):
-            E = np.asarray(motion.A[system.body(joint.parent)])
-            E = E if frames is None else E @ np.asarray(frames[index][0], float)
-            parts = np.concatenate(
-                [E.T @ np.asarray(force[index]), E.T @ np.asarray(moment[index])]
-            )
-            felt[index] = np.maximum(felt[index], np.abs(parts))
-        if drive is not None:
-            efforts = np.abs(drive_efforts(system, motion, drive, jnp.asarray(n)))
-            driven = np.maximum(driven, efforts)
-    return felt <= _STRESS_CUT, driven <= _STRESS_CUT
+
+    def of(lam: Array) -> tuple[Array, Array, Array]:
+        force, moment = joint_wrenches(system, motion, rows, lam)
+        if drive is None:
+            return force, moment, jnp.zeros(len(system.motors))
+        return force, moment, drive_efforts(system, motion, drive, lam)
+
+    force, moment, slopes = jax.vmap(of, out_axes=-1)(jnp.eye(len(rows.residual)))
+    return jacobian(system, rows), force, moment, slopes, motion.A

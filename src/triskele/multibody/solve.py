@@ -55,14 +55,8 @@ def accelerations(
     state: State,
     efforts: Float[Array, " motors"],
     drive: Drive | None = None,
-    *,
-    refinements: int = _REFINEMENTS,
 ) -> Accelerations:
-    """Accelerations and multipliers at a state that meets the joints' conditions.
-
-    Accelerations need no more `refinements` than there are by default; multipliers that are
-    not unique come closer to the least ones with more of them.
-    """
+    """Accelerations and multipliers at a state that meets the joints' conditions."""
     motion = motion_of(system, state)
     rows = conditions(system, motion, drive)
     f = forces(system, motion, efforts)[:-1].reshape(-1)
@@ -70,16 +64,14 @@ def accelerations(
     if system.coupled:
         W, bias = rotor_terms(system, motion)
         f = f + mended_stiffness(system) * (J.T @ rows.gamma) - W.T @ (system.rotors * bias)
-    factored = _factored(system, motion, J, refinements)
+    factored = _factored(system, motion, J)
     free = factored.divided(f)
     lam = factored.solved(J @ free - rows.gamma)
     twist = free - factored.divided(J.T @ lam)
     return Accelerations(twist.reshape(-1, 6), lam)
 
 
-def _factored(
-    system: System, motion: Motion, J: Array, refinements: int = _REFINEMENTS
-) -> _Factored:
+def _factored(system: System, motion: Motion, J: Array) -> _Factored:
     divided = _division(system, motion, J)
     S = J @ divided(J.T)
     eps = _PROXIMAL * jnp.trace(S) / max(len(S), 1)
@@ -87,7 +79,7 @@ def _factored(
 
     def solved(b: Array) -> Array:
         lam = jsl.cho_solve(factor, b)
-        for _ in range(refinements - 1):
+        for _ in range(_REFINEMENTS - 1):
             lam = lam + jsl.cho_solve(factor, b - S @ lam)
         return lam
 
@@ -129,8 +121,8 @@ def _inverse_of_lower(L: Float[Array, "n n"]) -> Float[Array, "n n"]:
 def mass_matrix(system: System, motion: Motion) -> Float[Array, "velocities velocities"]:
     """M of bodies and rotors, for twists in O."""
     count = len(system.mass)
-    ones = jnp.eye(3)
-    blocks = jnp.zeros((count, 6, 6)).at[:, :3, :3].set(system.mass[:, None, None] * ones)
+    blocks = jnp.zeros((count, 6, 6))
+    blocks = blocks.at[:, :3, :3].set(jnp.einsum("b,ij->bij", system.mass, jnp.eye(3)))
     blocks = blocks.at[:, 3:, 3:].set(inertia_in_base(system, motion))
     M = jnp.einsum("bij,bc->bicj", blocks, jnp.eye(count)).reshape(6 * count, -1)
     if not system.axes:

@@ -215,8 +215,13 @@ def jacobian(system: System, rows: Rows) -> Float[Array, "rows velocities"]:
     """J of (1), six columns a body: velocity, then angular velocity, in O."""
     bodies = np.arange(len(system.bodies))
     sides = zip(row_pairs(system), (rows.parent, rows.child), strict=True)
-    blocks = [(side[:, None] == bodies)[:, :, None] * block[:, None, :] for side, block in sides]
+    blocks = [at_bodies(side, bodies)[:, :, None] * block[:, None, :] for side, block in sides]
     return (blocks[0] + blocks[1]).reshape(len(rows.residual), -1)
+
+
+def at_bodies(ends: np.ndarray, bodies: np.ndarray) -> np.ndarray:
+    """1 where a row's end is that body, else 0: (rows, bodies)."""
+    return (ends[:, None] == bodies).astype(float)
 
 
 def origins(system: System, state: State) -> Float[Array, "bodies 3"]:

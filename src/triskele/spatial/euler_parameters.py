@@ -58,7 +58,7 @@ def from_matrix(A: Float[Array, "*n 3 3"]) -> Float[Array, "*n 4"]:
     trace = jnp.trace(A, axis1=-2, axis2=-1)[..., None, None]
     skew = A - jnp.swapaxes(A, -1, -2)
     e = jnp.stack([skew[..., 2, 1], skew[..., 0, 2], skew[..., 1, 0]], axis=-1)[..., None, :]
-    rest = A + jnp.swapaxes(A, -1, -2) + jnp.eye(3) * (1 - trace)
+    rest = A + jnp.swapaxes(A, -1, -2) + (1 - trace) * jnp.broadcast_to(jnp.eye(3), A.shape)
     outer = jnp.concatenate(
         [
             jnp.concatenate([1 + trace, e], axis=-1),
