@@ -216,7 +216,7 @@ def test_a_contradiction_within_a_table_is_named_with_the_table():
 
 def test_the_kind_must_be_known():
     (missing,) = problems("x = 1")
-    assert missing == "kind: is missing. Known: 3prs, delta."
+    assert missing == "kind: is missing. Known: 3prs, delta, mechanism."
     (wrong,) = problems('kind = "detla"')
     assert wrong == "kind: 'detla' is not a kind of robot. Did you mean 'delta'?"
 

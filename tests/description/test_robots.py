@@ -125,7 +125,7 @@ def test_the_optional_keys_of_a_template_work_when_they_are_uncommented(kind):
 def test_an_unknown_template_is_answered_with_those_that_exist():
     with pytest.raises(UnknownName) as caught:
         catalogue.template("hexapod")
-    assert str(caught.value) == "There is no template 'hexapod'. Known: 3prs, delta."
+    assert str(caught.value) == "There is no template 'hexapod'. Known: 3prs, delta, mechanism."
 
 
 # Published numbers.

@@ -107,16 +107,14 @@ def _of_robot(
     import numpy as np
 
     from triskele.description.schema import Limits
-    from triskele.kinematics.build import build
     from triskele.kinematics.cycles import check_motion
     from triskele.multibody.along import reactions_along
     from triskele.multibody.from_robot import from_robot
     from triskele.multibody.redundancy import mobility
 
-    asked = Asked(robot, build(robot), options)
-    samples = made(asked, kind)
-    check_motion(asked.mechanism, Limits(singularity_margin=0.0), samples)
     model = from_robot(robot, payload, **kinds)  # pyright: ignore[reportArgumentType]
+    samples = made(Asked(robot, model.mechanism, options), kind)
+    check_motion(model.mechanism, Limits(singularity_margin=0.0), samples)
     held = reactions_along(model, samples)
     freedom = mobility(model.system.with_free_motors(), model.start)
     return _Found(model.system, np.asarray(samples.t), held, freedom)

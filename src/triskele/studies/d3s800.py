@@ -229,5 +229,5 @@ def _figure(
             speed.plot(run.t, run.qd[:, k], color=f"C{k}", label=f"motor {k + 1}")
         speed.set(xlabel="t [s]", ylabel="speed [rad/s]")
         for axes in (gap, force, speed, moment):
-            axes.legend(fontsize=7)
+            axes.legend(fontsize=7, loc="center right" if axes is gap else "best")
     return figure
