@@ -16,11 +16,12 @@ TYPES = {
     "string": str,
     "number": (int, float),
     "null": type(None),
+    "boolean": bool,
 }
 UNDERSTOOD = {
     *("$ref", "anyOf", "oneOf", "type", "const", "enum", "pattern", "properties", "required"),
     *("additionalProperties", "items", "default", "description", "title", "examples", "$defs"),
-    *("discriminator", "$schema"),
+    *("discriminator", "$schema", "minProperties"),
 }
 
 
@@ -35,7 +36,7 @@ def fits(value, schema):
         return False
     if "type" in schema:
         wanted = TYPES[schema["type"]]
-        if not isinstance(value, wanted) or isinstance(value, bool):
+        if not isinstance(value, wanted) or (isinstance(value, bool) and wanted is not bool):
             return False
     if "const" in schema and value != schema["const"]:
         return False
@@ -50,6 +51,8 @@ def fits(value, schema):
 
 def _members_fit(value, schema):
     properties, others = schema.get("properties", {}), schema.get("additionalProperties", {})
+    if len(value) < schema.get("minProperties", 0):
+        return False
     known = all(fits(value[key], item) for key, item in properties.items() if key in value)
     rest = [item for key, item in value.items() if key not in properties]
     allowed = not rest if others is False else all(fits(item, others) for item in rest)

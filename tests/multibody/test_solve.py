@@ -51,7 +51,7 @@ def _parts(system, state):
 
 
 def test_the_d3s_800_accelerates_as_its_closed_form_says(d3s):
-    """Elshami et al. print no such number; from the closed form, see `shared/papers`."""
+    """Elshami et al. print no such number; it is from a closed form in three coordinates."""
     system, state = d3s
     twist = np.asarray(accelerated(system, state, TAU).twist)
     xdd = twist[system.body("platform")]

@@ -155,17 +155,18 @@ def test_slider_crank_asks_of_its_motor_what_energy_says():
         Joint("guide", "prismatic", GROUND, "slider", frame=slide, child_frame=slide),
     ]
     drives = [Drive(*(jnp.asarray(part[k : k + 1]) for part in (q, qd, qdd))) for k in range(3)]
-    states = []
+    built, states = [], []
     for k in range(3):
         pin, end = (c[k], s[k]), (x[k], 0.0)
         bodies = [rod("crank", 1.0, (0.0, 0.0), pin), rod("rod", 2.0, pin, end)]
         bodies.append(flat("slider", 3.0, 0.01, (0.0, 0.0), end, 0.0))
-        built, guess = system("s", bodies, joints, gravity=DOWN, prescribed=True, size=0.4)
-        states.append(assembled(built, guess, drives[k]))
+        whole, guess = system("s", bodies, joints, gravity=DOWN, prescribed=True, size=0.4)
+        built.append(whole)
+        states.append(assembled(whole, guess, drives[k]))
     states, drives = (
         jax.tree.map(lambda *leaves: jnp.stack(leaves), *many) for many in (states, drives)
     )
-    held = reactions(built, states, drive=drives)
+    held = reactions(built[0], states, drive=drives)
     h = 1e-4
     power = (8 * (energy(h) - energy(-h)) - energy(2 * h) + energy(-2 * h)) / (12 * h)
     assert np.allclose(states.v[:, 2, 0], slope * qd, rtol=0, atol=1e-12)

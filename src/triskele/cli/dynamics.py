@@ -1,6 +1,6 @@
 """The commands `torques` and `simulate`."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
@@ -242,35 +242,28 @@ def simulate(
     from triskele.description.mechanism import Mechanism
 
     described = load_any(robot)
-    chosen = engine or ("multibody" if isinstance(described, Mechanism) else "reduced")
-    if chosen not in ENGINES:
-        raise UnknownName(f"--engine: there is no '{chosen}'. {did_you_mean(chosen, ENGINES)}")
     order = Order(duration, rate, tolerance, torque, integrator, step)
     if isinstance(described, Mechanism):
         given = {"--at": at, "--speed": speed, "--payload": payload}
         given |= {"--payload-centre": payload_centre, "--payload-inertia": payload_inertia}
         given |= {"--frictionless": frictionless or None}
-        given |= {"--engine reduced": None if chosen == "multibody" else chosen}
-        data = simulate_mechanism(described, given, order, files)
-        give(data, None, json, lambda: print_system_run(data))
+        given |= {f"--engine {engine}": None if engine == "multibody" else engine}
+        data, show = simulate_mechanism(described, given, order, files), print_system_run
     else:
-        start = _Start(
-            described,
-            carried_payload(described, payload, payload_centre, payload_inertia),
-            not frictionless,
-            at,
-            speed,
-        )
-        if chosen == "multibody":
-            data = _by_multibody(start, order, files)
-            give(data, None, json, lambda: print_system_run(data))
-        else:
-            data = _by_reduced(start, order, files)
-            give(data, None, json, lambda: _print_run(data))
+        carried = carried_payload(described, payload, payload_centre, payload_inertia)
+        start = _Start(described, carried, not frictionless, at, speed)
+        run, show = _engine(engine or "reduced")
+        data = run(start, order, files)
+    give(data, None, json, lambda: show(data))
     note_assumptions(used_facts(described), robot)
 
 
-ENGINES = ("reduced", "multibody")
+def _engine(name: str) -> tuple[Callable[..., dict[str, object]], Callable[[dict], None]]:
+    """What runs a simulation of that engine, and what prints it."""
+    engines = {"reduced": (_by_reduced, _print_run), "multibody": (_by_multibody, print_system_run)}
+    if name not in engines:
+        raise UnknownName(f"--engine: there is no '{name}'. {did_you_mean(name, engines)}")
+    return engines[name]
 
 
 class _Start(NamedTuple):

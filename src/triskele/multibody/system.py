@@ -215,8 +215,8 @@ def jacobian(system: System, rows: Rows) -> Float[Array, "rows velocities"]:
     """J of (1), six columns a body: velocity, then angular velocity, in O."""
     bodies = np.arange(len(system.bodies))
     sides = zip(row_pairs(system), (rows.parent, rows.child), strict=True)
-    blocks = [at_bodies(side, bodies)[:, :, None] * block[:, None, :] for side, block in sides]
-    return (blocks[0] + blocks[1]).reshape(len(rows.residual), -1)
+    placed = [at_bodies(side, bodies)[:, :, None] * block[:, None, :] for side, block in sides]
+    return jnp.asarray(placed[0] + placed[1]).reshape(len(rows.residual), -1)
 
 
 def at_bodies(ends: np.ndarray, bodies: np.ndarray) -> np.ndarray:
