@@ -109,7 +109,8 @@ def simulate(
     """Integrate from `start` for `duration` [s] and sample at `rate` [Hz].
 
     Motors take `efforts`, none if that is left out, or follow `signal` if the system is
-    prescribed. `tolerance` is relative, and absolute in m, rad, m/s, rad/s. Without
+    prescribed. `tolerance` is relative, and absolute in m, rad, m/s, rad/s; samples between
+    steps, which are interpolated, may be off by some fifty times as much. Without
     `stabilised` joints drift apart, as they do in codes that integrate accelerations only.
     """
     actuation = checked_actuation(system, efforts, signal)
