@@ -1,5 +1,7 @@
 """Mechanism files become systems that are assembled, or a sentence says why not."""
 
+import re
+
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -9,6 +11,7 @@ from triskele.description.load import load_mechanism
 from triskele.errors import DescriptionError
 from triskele.multibody.from_file import from_file
 from triskele.multibody.integrate import simulate
+from triskele.multibody.joints import Body, Joint, system
 from triskele.multibody.redundancy import mobility
 from triskele.multibody.solve import violation
 from triskele.multibody.system import origins
@@ -131,3 +134,21 @@ def test_a_rough_guess_is_enough(mechanism):
     exact = from_file(mechanism())
     rough = from_file(mechanism(("value = [-110, 104, 0]", "value = [-80, 140, 20]")))
     assert jnp.allclose(exact.start.r, rough.start.r, rtol=0, atol=1e-11)
+
+
+@pytest.mark.parametrize(
+    "change, sentence",
+    [
+        ({"kind": "revolut"}, "'revolut' is not a kind of joint. Did you mean 'revolute'?"),
+        ({"kind": "distance"}, "a distance, and nothing else, has a length."),
+        ({"kind": "universal", "motor": True}, "motor belongs to a revolute or prismatic or"),
+        ({"rotor": 0.1}, "rotor belongs to a driven joint."),
+        ({"bending": (1.0, 1.0, 1.0)}, "bending belongs to a spherical joint."),
+        ({"child": "bobb"}, "hangs on 'bobb', no such body. Did you mean 'bob'?"),
+    ],
+)
+def test_parts_made_in_python_are_checked_as_well(change, sentence):
+    bob = Body("bob", (1.0, *([0.0] * 3), 1.0, 1.0, 1.0, *([0.0] * 3)), np.eye(3, 4))
+    joint = Joint("hinge", "revolute", "ground", "bob")._replace(**change)
+    with pytest.raises(DescriptionError, match=re.escape(f"pendulum, joints.hinge: {sentence}")):
+        system("pendulum", [bob], [joint])

@@ -5,12 +5,11 @@ a norm of Euler parameters for each body: 17 rows more, of rank 17. A rod there 
 and their two forearms of a chain are our rods a and b.
 """
 
-import jax
 import numpy as np
 import pytest
 
 import triskele as tk
-from triskele.multibody import Drive, Joint, State, frame_about, from_robot, mobility, reactions
+from triskele.multibody import Drive, Joint, State, frame_about, from_robot, mobility
 from triskele.multibody.from_robot import robot_drive
 from triskele.multibody.joints import system
 from triskele.multibody.redundancy import _jacobian, self_stress, unique_rows
@@ -142,22 +141,3 @@ def test_multipliers_are_unique_at_the_base_and_as_forces_and_efforts_of_the_arm
         else:
             assert not any(flags)
     assert mobility(moving.system, state, drive)[1:5] == (120, 102, 0, 18)
-
-
-def test_so_are_reactions_along_the_frames_of_the_joints(driven):
-    moving, state, drive = driven
-    frames = [(joint.frame, joint.child_frame) for joint in moving.parts.joints]
-    one = [jax.tree.map(lambda leaf: leaf[None], part) for part in (state, drive)]
-    held = reactions(moving.system, one[0], drive=one[1], frames=frames)
-    yes, no = [True] * 3, [False] * 3
-    for name, flags in zip(held.joints, held.unique.tolist(), strict=True):
-        if name == "stand":
-            assert flags == yes + yes
-        elif name.startswith("motor"):
-            assert flags == [*yes, False, False, True]
-        elif name.startswith("hinge"):  # no moment about its axis
-            assert flags == [*no, False, False, True]
-        else:  # a ball has no moment at all
-            assert flags == no + yes
-    assert held.unique_effort.tolist() == yes
-    assert held.imbalance < 1e-9

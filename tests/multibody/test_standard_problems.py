@@ -173,6 +173,8 @@ def test_slider_crank_asks_of_its_motor_what_energy_says():
     assert np.allclose(held.effort[:, 0], power / qd, rtol=1e-8)
     pull = 3.0 * (slope * qdd + bend * qd**2)
     assert np.allclose(held.of("wrist")[0][:, 0], pull, rtol=1e-9)
+    # Hinges are parallel: nothing tells what they carry along z, and against a tilt.
+    assert held.unique.tolist() == [[True, True, False, False, False, True]] * 4
     assert held.unique_effort.all()
     assert held.imbalance < 1e-9
 

@@ -161,25 +161,26 @@ def relative(ours: Numbers, theirs: Numbers) -> float:
     return float(np.abs(ours - theirs).max() / np.abs(theirs).max())
 
 
-def pushed_alike(built: System, joints: tuple[Joint, ...], states: State, theirs: list[Theirs]):
+def pushed_alike(
+    built: System, joints: tuple[Joint, ...], states: State, theirs: list[Theirs]
+) -> tuple[Numbers, int]:
     """Largest differences of accelerations, forces and moments; components of loads compared."""
-    random, worst = np.random.default_rng(2), np.zeros(3)
-    tau = 5.0 * random.normal(size=(len(theirs), len(built.motors)))
+    tau = 5.0 * np.random.default_rng(2).normal(size=(len(theirs), len(built.motors)))
     twist, loads = pushed(built, states, jnp.asarray(tau))
-    for k, (their_system, at) in enumerate(theirs):
-        state = one(states, k)
+    worst, count = [], 0
+    for k, (other, at) in enumerate(theirs):
         assert max(at.gap, at.slip) < TOLERANCE, f"open by {at.gap:.1e}, {at.slip:.1e} per second"
         a, lam, misfit = accelerated(at, tau[k])
         assert misfit < TOLERANCE * np.abs(at.f).max(), "Exudyn's own equations"
+        state, both = one(states, k), (loads[k], wrenches(other, at, lam))
         same = unique(built, joints, state, theirs[k]) & without_forks(joints)
-        mine, other = (
-            np.where(same, along_frames(built, joints, state, part), 0.0)
-            for part in (loads[k], wrenches(their_system, at, lam))
+        mine, told = (
+            np.where(same, along_frames(built, joints, state, part), 0.0) for part in both
         )
-        pairs = (twist[k], twists(their_system, at, a)), *zip(mine.T, other.T, strict=True)
-        off = relative(*pairs[0]), *(relative(mine[:, i], other[:, i]) for i in (0, 1))
-        worst = np.maximum(worst, off)
-    return worst, int(same.sum())
+        of_loads = (relative(mine[:, i], told[:, i]) for i in (0, 1))
+        worst.append([relative(twist[k], twists(other, at, a)), *of_loads])
+        count = int(same.sum())
+    return np.max(worst, axis=0), count
 
 
 @pytest.mark.parametrize(
@@ -208,19 +209,16 @@ def test_exudyn_needs_our_torques_and_knows_which_loads_are_unique():
     frames = [(joint.frame, joint.child_frame) for joint in joints]
     found = reactions(built, given.states, drive=drive, frames=frames)
     ours = mobility(built, one(given.states, 0), Drive(*(part[0] for part in drive)))
-    theirs = counted(given.theirs[0][1])
-    assert theirs == (len(built.motors), 18) and (ours.freedom, ours.redundant) == (0, 18)
-    efforts, loads = [], []
-    for k, (their_system, at) in enumerate(given.theirs):
+    assert (ours.freedom, ours.redundant) == (0, 18)
+    efforts, loads, same = [], [], found.unique.reshape(-1, 2, 3)
+    for k, (other, at) in enumerate(given.theirs):
+        assert counted(at) == (len(built.motors), 18)
         state = one(given.states, k)
         tau, lam, misfit = driven(at, np.asarray(drive.qdd[k]))
         assert misfit < TOLERANCE * np.abs(at.f).max(), "Exudyn's own equations"
-        same = unique(built, joints, state, given.theirs[k])
-        assert np.array_equal(same.reshape(-1, 6), found.unique), "what is unique"
-        both = (
-            np.stack([found.force[k], found.moment[k]], axis=1),
-            wrenches(their_system, at, lam, tau),
-        )
+        assert np.array_equal(same, unique(built, joints, state, given.theirs[k]))
+        mine = np.stack([found.force[k], found.moment[k]], axis=1)
+        both = mine, wrenches(other, at, lam, tau)
         efforts.append(tau)
         loads.append([along_frames(built, joints, state, part)[same] for part in both])
     loads = np.array(loads)
@@ -311,16 +309,14 @@ def test_exudyn_drives_the_linkage_with_our_efforts():
     theirs = translated(bodies, joints, GRAVITY, start, signals=signals)
     *_, lam = simulated(theirs, SWING, STEP)
     at = equations(theirs, SWING)
-    state, t = state_of(theirs, at), SWING
-    drive = Drive(*map(jnp.asarray, (BEGIN + RISE * t**3, 3 * RISE * t**2, 6 * RISE * t)))
-    stack = jax.tree.map(lambda leaf: jnp.asarray(leaf)[None], (State(*state), drive))
-    found = reactions(built, stack[0], drive=stack[1])
+    states = State(*(jnp.asarray(part)[None] for part in state_of(theirs, at)))
+    motion = BEGIN + RISE * SWING**3, 3 * RISE * SWING**2, 6 * RISE * SWING
+    found = reactions(built, states, drive=Drive(*(jnp.asarray(part)[None] for part in motion)))
     expected = wrenches(theirs, at, lam)
-    loads = np.stack([found.force[0], found.moment[0]], axis=1)
-    off = [relative(loads[:, k], expected[:, k]) for k in (0, 1)]
-    axes = along_frames(built, joints, one(stack[0], 0), expected)
-    names = [joint.name for joint in joints]
-    efforts = np.array([axes[names.index("hinge_0"), 1, 2], axes[names.index("mast"), 0, 2]])
+    off = [relative(part[0], expected[:, k]) for k, part in enumerate((found.force, found.moment))]
+    axes = along_frames(built, joints, one(states, 0), expected)
+    crank, mast = (found.joints.index(motor) for motor in found.motors)
+    efforts = np.array([axes[crank, 1, 2], axes[mast, 0, 2]])
     off.append(relative(found.effort[0], efforts))
     message = "forces, moments and efforts differ by " + ", ".join(f"{part:.1e}" for part in off)
     print(f"\nlinkage, driven: {message} of {np.abs(expected).max():.0f} N")

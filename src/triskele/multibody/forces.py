@@ -202,4 +202,4 @@ def rotor_terms(system: System, motion: Motion) -> tuple[Array, Array]:
     rates = motion.v, jnp.swapaxes(spin, -1, -2)
     bias = jax.jvp(speeds, (motion.r, motion.A), rates)[1]
     W = axis_motion(system, motion).W[:, :-1]
-    return W.reshape(len(W), -1), bias
+    return W.reshape(len(W), 6 * len(system.bodies)), bias

@@ -21,6 +21,7 @@ ends in the direction n' of the child: motor and cardan in one.
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
@@ -62,6 +63,14 @@ _CONDITIONS: dict[str, tuple[bool, tuple[int, ...], tuple[tuple[int, int], ...]]
     "path": (False, (), ()),
 }
 KINDS = tuple(_CONDITIONS)
+#: what acts on a joint: the kinds that have use for it
+_USES: dict[str, tuple[str, ...]] = {
+    "motor": ("revolute", "prismatic", "spherical", "path"),
+    "spring": ("revolute", "prismatic"),
+    "friction": ("revolute", "prismatic", "spherical", "universal"),
+    "bending": ("spherical",),
+    "rotor": (),
+}
 _THIN = 1e-9  #: a moment of inertia below this part of the largest counts as none
 
 
@@ -130,7 +139,7 @@ def system(
     bodies: Sequence[Body],
     joints: Sequence[Joint],
     *,
-    gravity: Sequence[float] = (0.0, 0.0, -9.81),
+    gravity: Vector = (0.0, 0.0, -9.81),
     tethers: Sequence[Tether] = (),
     loads: Sequence[Load] = (),
     prescribed: bool = False,
@@ -141,6 +150,7 @@ def system(
     `prescribed`: motors follow a given motion, instead of a given effort. `size` is the length
     that makes moments comparable to forces; without it, the extent of the mechanism.
     """
+    _check_kinds(name, joints)
     places = _places(name, bodies, joints, tethers, loads)
     masses = [_central(name, body) for body in bodies]
     mass = np.array([part[0] for part in masses])
@@ -180,6 +190,23 @@ def system(
     return built, state
 
 
+def _check_kinds(name: str, joints: Sequence[Joint]) -> None:
+    """Errors for kinds that do not exist, and for parts that a kind has no use for."""
+    for joint in joints:
+        place = f"{name}, joints.{joint.name}"
+        if joint.kind not in KINDS:
+            hint = did_you_mean(joint.kind, KINDS)
+            raise DescriptionError(f"{place}: '{joint.kind}' is not a kind of joint. {hint}")
+        if (joint.kind == "distance") != (joint.length is not None):
+            raise DescriptionError(f"{place}: a distance, and nothing else, has a length.")
+        given = {"motor": joint.motor, "spring": joint.spring, "friction": joint.friction}
+        given |= {"rotor": joint.rotor if not joint.motor else None, "bending": joint.bending}
+        for part, value in given.items():
+            if value and joint.kind not in _USES[part]:
+                fits = " or ".join(_USES[part]) or "driven"
+                raise DescriptionError(f"{place}: {part} belongs to a {fits} joint.")
+
+
 def _central(name: str, body: Body) -> tuple[float, Numbers, Numbers]:
     """Mass, centre, and inertia about the centre."""
     m, *rest = (float(value) for value in body.ten)
@@ -191,10 +218,13 @@ def _central(name: str, body: Body) -> tuple[float, Numbers, Numbers]:
     return m, c, about - m * (c @ c * np.eye(3) - np.outer(c, c))
 
 
+_parameters = jax.jit(from_matrix)
+
+
 def _rest(poses: Numbers, centre: Numbers) -> State:
     r = poses[:, :, 3] + np.einsum("bij,bj->bi", poses[:, :, :3], centre)
     still = jnp.zeros(r.shape)
-    return State(jnp.asarray(r), from_matrix(jnp.asarray(poses[:, :, :3])), still, still)
+    return State(jnp.asarray(r), _parameters(jnp.asarray(poses[:, :, :3])), still, still)
 
 
 def _extent(poses: Numbers) -> float:

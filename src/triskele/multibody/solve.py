@@ -143,7 +143,8 @@ def projected(system: System, state: State, drive: Drive | None = None) -> State
     """The nearest state, in the metric of M, that meets the conditions to rounding.
 
     For states that nearly do, such as the end of an integration step: one factorisation
-    serves two corrections of position and one of velocity.
+    serves two corrections of position. Velocities need one of their own: redundant rows are
+    consistent with the pose they belong to, and with no other.
     """
     motion = motion_of(system, state)
     rows = conditions(system, motion, drive)
@@ -152,24 +153,18 @@ def projected(system: System, state: State, drive: Drive | None = None) -> State
         rows = conditions(system, motion_of(system, state), drive)
         shift = -factored.divided(factored.J.T @ factored.solved(rows.residual))
         state = moved(state, shift.reshape(-1, 6))
-    return _slowed(system, state, drive, factored)
+    return consistent_speeds(system, state, drive)
 
 
 def consistent_speeds(system: System, state: State, drive: Drive | None = None) -> State:
     """`state` with the nearest velocities that the joints allow and the drives demand."""
     motion = motion_of(system, state)
-    factored = _factored(system, motion, jacobian(system, conditions(system, motion, drive)))
-    return _slowed(system, state, drive, factored)
-
-
-def _slowed(system: System, state: State, drive: Drive | None, factored: _Factored) -> State:
-    motion = motion_of(system, state)
     rows = conditions(system, motion, drive)
-    J = jacobian(system, rows)
+    factored = _factored(system, motion, jacobian(system, rows))
+    J = factored.J
     twist = jnp.concatenate([motion.v, motion.w], axis=-1)[:-1].reshape(-1)
     for _ in range(2):
-        wrong = J @ twist + rows.drift
-        twist = twist - factored.divided(J.T @ factored.solved(wrong))
+        twist = twist - factored.divided(J.T @ factored.solved(J @ twist + rows.drift))
     twist = twist.reshape(-1, 6)
     return state._replace(v=twist[:, :3], w=in_body(motion, twist[:, 3:]))
 
