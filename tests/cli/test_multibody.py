@@ -64,17 +64,6 @@ def test_show_draws_a_mechanism_and_lists_its_numbers(cli, five_bar, tmp_path):
     assert (tmp_path / "it.png").stat().st_size > 10_000
 
 
-def test_a_robot_has_the_same_torques_in_both_engines(cli):
-    options = ("omron_mini_delta", "--rate", 50, "--json")
-    held = json.loads(cli("reactions", *options).out)
-    other = json.loads(cli("torques", *options).out)
-    for name in ("motor_1", "motor_2", "motor_3"):
-        assert held["drives"][name]["peak"] == pytest.approx(
-            other["drives"][name]["peak"], abs=1e-9
-        )
-        assert held["drives"][name]["unique"]
-
-
 @pytest.mark.parametrize(
     "arguments, sentence",
     [

@@ -14,7 +14,7 @@ from triskele.dynamics.simulate import ConstantEffort
 from triskele.dynamics.simulate import simulate as simulate_reduced
 from triskele.dynamics.torques import torques
 from triskele.errors import InputError
-from triskele.kinematics.cycles import pick_and_place
+from triskele.kinematics.cycles import joint_motion_along, pick_and_place
 from triskele.multibody.along import reactions_along
 from triskele.multibody.from_robot import from_robot, robot_drive
 from triskele.multibody.integrate import Constant, simulate
@@ -145,3 +145,15 @@ def test_both_engines_simulate_the_same_motion():
     assert np.allclose(here.q, there.q, rtol=0, atol=1e-7)
     assert np.allclose(here.work, there.work, rtol=0, atol=1e-8)
     assert here.imbalance < 1e-8
+
+
+def test_reactions_can_be_had_in_the_axes_of_parent_or_child(d3s):
+    """In the arm's axes, the force of its bearing is turned with the arm."""
+    robot = load("d3s_800")
+    motion = pick_and_place(robot, rate=25)
+    model = from_robot(robot, driven="motors")
+    turned = reactions_along(model, motion, expressed_in="child")
+    q = np.asarray(joint_motion_along(model.mechanism, motion).q)[:, 0]
+    (x, _, z), (along, _, up) = d3s[0].of("motor_1")[0].T, turned.of("motor_1")[0].T
+    assert np.allclose(along, np.cos(q) * x - np.sin(q) * z, rtol=0, atol=1e-8)
+    assert np.allclose(up, np.sin(q) * x + np.cos(q) * z, rtol=0, atol=1e-8)

@@ -206,8 +206,7 @@ def test_exudyn_needs_our_torques_and_knows_which_loads_are_unique():
     rows = zip(given.x, given.xd, xdd, strict=True)
     motions = [robot_drive(given.ours, *map(tuple, row)) for row in rows]
     drive = Drive(*(jnp.stack(part) for part in zip(*motions, strict=True)))
-    frames = [(joint.frame, joint.child_frame) for joint in joints]
-    found = reactions(built, given.states, drive=drive, frames=frames)
+    found = reactions(built, given.states, drive=drive)
     ours = mobility(built, one(given.states, 0), Drive(*(part[0] for part in drive)))
     assert (ours.freedom, ours.redundant) == (0, 18)
     efforts, loads, same = [], [], found.unique.reshape(-1, 2, 3)

@@ -152,7 +152,7 @@ def _of_mechanism(mechanism: "Mechanism", options: "Mapping[str, str | int]") ->
         drive = jax.vmap(model.actuation.drive)(jax.numpy.asarray(run.t))
     states = jax.tree.map(jax.numpy.asarray, run.states)
     efforts = None if model.system.prescribed else jax.numpy.asarray(run.effort)
-    held = held_by(model.system, states, efforts, drive, frames=model.frames)
+    held = held_by(model.system, states, efforts, drive)
     freedom = mobility(model.system.with_free_motors(), model.start)
     return _Found(model.system, run.t, held, freedom)
 

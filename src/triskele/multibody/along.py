@@ -35,9 +35,8 @@ def reactions_along(
     check_coordinates(model.mechanism, motion)
     count = len(motion.t)
     states, drive = _samples(model, motion)
-    frames = [(np.asarray(j.frame), np.asarray(j.child_frame)) for j in model.parts.joints]
     states = _moving(model.system, states, drive)
-    found = reactions(model.system, states, None, drive, frames=frames, expressed_in=expressed_in)
+    found = reactions(model.system, states, None, drive, expressed_in=expressed_in)
     cut = {name: getattr(found, name)[:count] for name in ("force", "moment", "effort", "gap")}
     return found._replace(**cut)
 

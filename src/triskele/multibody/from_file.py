@@ -26,8 +26,6 @@ from triskele.numerics import require_double_precision
 from triskele.spatial.euler_parameters import rotation_matrix, turned
 from triskele.spatial.inertia import infeasibility
 
-Numbers = Float[np.ndarray, "..."]
-
 
 class Harmonics(eqx.Module):
     """q(t) = start + speed t + amplitude sin(2 pi frequency t + phase), motor by motor."""
@@ -50,7 +48,6 @@ class MechanismSystem(NamedTuple):
     system: System
     start: State
     actuation: Actuation
-    frames: tuple[tuple[Numbers, Numbers], ...]  #: of the joints, in parent and child
 
 
 def from_file(mechanism: Mechanism) -> MechanismSystem:
@@ -87,8 +84,7 @@ def from_file(mechanism: Mechanism) -> MechanismSystem:
     actuation = Actuation(None, _signal(motors)) if prescribed else Actuation(efforts, None)
     start = assembled(built, guess, actuation.drive(jnp.zeros(())))
     check_inertia(built, start)
-    frames = tuple((np.asarray(joint.frame), np.asarray(joint.child_frame)) for joint in joints)
-    return MechanismSystem(built, start, actuation, frames)
+    return MechanismSystem(built, start, actuation)
 
 
 def _body(mechanism: Mechanism, name: str) -> Body:

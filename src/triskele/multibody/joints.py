@@ -173,6 +173,7 @@ def system(
         centre=jnp.asarray(centre),
         gravity=jnp.asarray(gravity, float),
         size=jnp.asarray(_extent(poses) if size is None else size, float),
+        frames=jnp.asarray(np.array([joint.frame for joint in joints], float).reshape(-1, 3, 3)),
         points=Points(*rows.points.arrays(2)),
         dots=Dots(*rows.dots.arrays(2)),
         lines=Lines(*rows.lines.arrays(3)),

@@ -14,7 +14,6 @@ the load: the least multipliers are given, moments divided by the system's size,
 says which components are more than a choice.
 """
 
-from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 import equinox as eqx
@@ -25,7 +24,7 @@ from jaxtyping import Array, Bool, Float
 
 from triskele.multibody.forces import axis_motion, forces, inertia_in_base, rotor_terms
 from triskele.multibody.primitives import Drive, Motion, Rows
-from triskele.multibody.redundancy import self_stress
+from triskele.multibody.redundancy import STRESS_CUT, self_stress
 from triskele.multibody.solve import Accelerations, accelerations
 from triskele.multibody.system import (
     State,
@@ -36,7 +35,6 @@ from triskele.multibody.system import (
     motor_places,
 )
 
-_STRESS_CUT = 1e-7  #: parts of a unit state of stress below this count as none
 In = Literal["world", "parent", "child"]
 
 
@@ -75,20 +73,18 @@ def reactions(
     efforts: Float[Array, "N motors"] | None = None,
     drive: Drive | None = None,
     *,
-    frames: Sequence[tuple[np.ndarray, np.ndarray]] | None = None,
     expressed_in: In = "world",
-    batch_size: int = 1,
 ) -> JointReactions:
     """Reactions at N states (a `State` of stacked arrays) under efforts or prescribed motion.
 
-    `frames` are the joints' frames in their parents (`Joint.frame`), for `unique`; without
-    them uniqueness is judged along the axes of the parent. States must meet the conditions.
+    States must meet the conditions of the joints. Forces and moments are in O, or in the axes
+    of each joint's parent or child.
     """
     count = len(states.r)
     asked = jnp.zeros((count, len(system.motors))) if efforts is None else jnp.asarray(efforts)
-    found = _mapped(system, states, asked, drive, expressed_in, batch_size)
+    found = _mapped(system, states, asked, drive, expressed_in)
     first, told = jax.tree.map(lambda leaf: leaf[0], (states, drive))
-    unique, unique_effort = _uniqueness(system, first, told, frames)
+    unique, unique_effort = _uniqueness(system, first, told)
     effort = found.effort if system.prescribed else asked
     return JointReactions(
         tuple(joint.name for joint in system.joints),
@@ -110,13 +106,11 @@ def _mapped(
     efforts: Array,
     drive: Drive | None,
     expressed_in: In,
-    batch_size: int,
 ) -> _Found:
     def at(sample: tuple[State, Array, Drive | None]) -> _Found:
         return _at(system, *sample, expressed_in)
 
-    size = None if batch_size <= 1 else batch_size
-    return jax.lax.map(at, (states, efforts, drive), batch_size=size)
+    return jax.lax.map(at, (states, efforts, drive))
 
 
 def _at(
@@ -216,22 +210,18 @@ def _power(
 
 
 def _uniqueness(
-    system: System,
-    state: State,
-    drive: Drive | None,
-    frames: Sequence[tuple[np.ndarray, np.ndarray]] | None,
+    system: System, state: State, drive: Drive | None
 ) -> tuple[Bool[np.ndarray, "joints 6"], Bool[np.ndarray, " motors"]]:
     """Components in which no state of stress appears."""
     J, force, moment, slopes, A = (np.asarray(part) for part in _shares(system, state, drive))
     stress = self_stress(J)
     felt = np.zeros((len(system.joints), 6))
     for index, joint in enumerate(system.joints):
-        E = A[system.body(joint.parent)]
-        E = E if frames is None else E @ np.asarray(frames[index][0], float)
+        E = A[system.body(joint.parent)] @ np.asarray(system.frames[index])
         parts = np.concatenate([E.T @ force[index] @ stress, E.T @ moment[index] @ stress])
         felt[index] = np.abs(parts).max(axis=1, initial=0.0)
     driven = np.abs(slopes @ stress).max(axis=1, initial=0.0)
-    return felt <= _STRESS_CUT, driven <= _STRESS_CUT
+    return felt <= STRESS_CUT, driven <= STRESS_CUT
 
 
 @eqx.filter_jit

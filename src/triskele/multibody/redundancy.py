@@ -18,7 +18,7 @@ from triskele.multibody.system import State, System, conditions, jacobian, motio
 
 _RANK_CUT = 1e-9  #: singular values below this part of the largest count as zero
 _DEPENDENT = 1e-8  #: what is left of a unit row that follows from others
-_STRESS_CUT = 1e-7  #: parts of a unit state of stress below this count as none
+STRESS_CUT = 1e-7  #: parts of a unit state of stress below this count as none
 
 
 class Mobility(NamedTuple):
@@ -64,7 +64,7 @@ def mobility(system: System, state: State, drive: Drive | None = None) -> Mobili
     rank, gap, _ = _ranked(J)
     rows, bodies = len(J), len(system.bodies)
     stress = self_stress(J)
-    felt = np.abs(stress).max(axis=1, initial=0.0) > _STRESS_CUT
+    felt = np.abs(stress).max(axis=1, initial=0.0) > STRESS_CUT
     names = _row_names(system)
     stressed = [joint.name for joint in system.joints if any(felt[row] for row in joint.rows)]
     return Mobility(
@@ -131,4 +131,4 @@ def unique_rows(
 ) -> Bool[np.ndarray, " rows"]:
     """Whether each multiplier is unique."""
     stress = self_stress(np.asarray(_jacobian(system, state, drive)))
-    return np.abs(stress).max(axis=1, initial=0.0) <= _STRESS_CUT
+    return np.abs(stress).max(axis=1, initial=0.0) <= STRESS_CUT

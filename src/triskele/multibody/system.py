@@ -117,6 +117,7 @@ class System(eqx.Module):
     centre: Float[Array, "bodies 3"]  #: of mass, in the body's own frame [m]
     gravity: Float[Array, "3"]  #: [m/s^2]
     size: Float[Array, ""]  #: L of `primitives.py` [m]
+    frames: Float[Array, "joints 3 3"]  #: [e1 e2 n] of each joint, in its parent
     points: Points
     dots: Dots
     lines: Lines
