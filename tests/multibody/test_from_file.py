@@ -140,7 +140,7 @@ def test_a_rough_guess_is_enough(mechanism):
     "change, sentence",
     [
         ({"kind": "revolut"}, "'revolut' is not a kind of joint. Did you mean 'revolute'?"),
-        ({"kind": "distance"}, "a distance, and nothing else, has a length."),
+        ({"kind": "distance"}, "a distance needs its length."),
         ({"kind": "universal", "motor": True}, "motor belongs to a revolute or prismatic or"),
         ({"rotor": 0.1}, "rotor belongs to a driven joint."),
         ({"bending": (1.0, 1.0, 1.0)}, "bending belongs to a spherical joint."),

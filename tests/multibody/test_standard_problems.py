@@ -174,7 +174,9 @@ def test_slider_crank_asks_of_its_motor_what_energy_says():
     pull = 3.0 * (slope * qdd + bend * qd**2)
     assert np.allclose(held.of("wrist")[0][:, 0], pull, rtol=1e-9)
     # Hinges are parallel: nothing tells what they carry along z, and against a tilt.
-    assert held.unique.tolist() == [[True, True, False, False, False, True]] * 4
+    hinge = [True, True, False, False, False, True]  # along x, y, z
+    slide = [True, False, True, False, True, False]  # along y, z, x: its axis is the last
+    assert held.unique.tolist() == [hinge, hinge, hinge, slide]
     assert held.unique_effort.all()
     assert held.imbalance < 1e-9
 

@@ -255,6 +255,8 @@ def simulate(
         run, show = _engine(engine or "reduced")
         data = run(start, order, files)
     give(data, None, json, lambda: show(data))
+    if data["ended"] is not None:
+        note(f"ended {data['ended']}")
     note_assumptions(used_facts(described), robot)
 
 
@@ -313,8 +315,6 @@ def _by_reduced(
         tolerance=positive(order.tolerance, "", "--tolerance", 1e-9),
     )
     _write_run(robot, model.mechanism, run, *files)
-    if run.ended is not None:
-        note(f"ended {run.ended}")
     return _run_summary(robot, model.mechanism, run)
 
 

@@ -326,8 +326,6 @@ def simulate_system(
 
         save_figure(run_figure(title, system, run), drawing)
         note(f"wrote {drawing}")
-    if run.ended is not None:
-        note(f"ended {run.ended}")
     return _run_summary(name, system, run)
 
 

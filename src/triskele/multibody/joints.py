@@ -198,8 +198,8 @@ def _check_kinds(name: str, joints: Sequence[Joint]) -> None:
         if joint.kind not in KINDS:
             hint = did_you_mean(joint.kind, KINDS)
             raise DescriptionError(f"{place}: '{joint.kind}' is not a kind of joint. {hint}")
-        if (joint.kind == "distance") != (joint.length is not None):
-            raise DescriptionError(f"{place}: a distance, and nothing else, has a length.")
+        if joint.kind == "distance" and joint.length is None:
+            raise DescriptionError(f"{place}: a distance needs its length.")
         given = {"motor": joint.motor, "spring": joint.spring, "friction": joint.friction}
         given |= {"rotor": joint.rotor if not joint.motor else None, "bending": joint.bending}
         for part, value in given.items():

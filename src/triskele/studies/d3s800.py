@@ -79,7 +79,7 @@ def run(progress: Progress | None = None) -> Study:
     report(0.3)
     runs = {}
     settings = {
-        "not stabilised": {"tolerance": 1e-6, "longest_step": _LONGEST_STEP, "stabilised": False},
+        "not stabilised": {"tolerance": 1e-11, "longest_step": _LONGEST_STEP, "stabilised": False},
         "default tolerance of ode113": {"tolerance": 1e-3, "stabilised": False, "rate": 2.0},
         "projected": {"tolerance": 1e-6, "longest_step": _LONGEST_STEP},
     }
