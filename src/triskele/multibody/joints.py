@@ -45,7 +45,7 @@ from triskele.multibody.system import (
 from triskele.spatial.euler_parameters import from_matrix
 
 Numbers = Float[np.ndarray, "..."]
-Vector = Sequence[float] | Float[np.ndarray, "3"]
+Vector = Sequence[float | int] | Float[np.ndarray, "3"]
 _AXES = np.eye(3)
 _NO_TURN = ((0, 1), (1, 2), (2, 0))
 _ONE_AXIS = ((0, 2), (1, 2))
