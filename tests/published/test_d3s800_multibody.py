@@ -133,7 +133,6 @@ def test_adams_converges_with_its_tolerance_and_drifts_if_nothing_holds_it(falli
     assert max(run.gap.max() for run in runs) <= 1e-12
     loose = adams(model.system, start, 3.0, rate=10.0, tolerance=1e-6, stabilised=False)
     assert loose.gap.max() > 1e-6
-    assert loose.imbalance > 100 * runs[0].imbalance
 
 
 def test_generalised_alpha_of_1_ms_is_off_by_a_quarter_of_a_millimetre_after_1_s(falling):
