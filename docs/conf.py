@@ -31,6 +31,7 @@ myst_heading_anchors = 3
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"
 python_maximum_signature_line_length = 88
+suppress_warnings = ["ref.python"]  # a joint of a robot and one of a mechanism are both a Joint
 
 
 class Schema(SphinxDirective):

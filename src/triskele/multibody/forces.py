@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from triskele.multibody.primitives import Motion, turned
+from triskele.multibody.primitives import BodyMotion, turned
 from triskele.multibody.system import Bushing, System, at_bodies
 from triskele.numerics import Scalar, atan2, safe_norm, safe_sqrt
 
@@ -28,7 +28,7 @@ class AxisMotion(NamedTuple):
     W: Float[Array, "axes all 6"]  #: qd = sum over bodies of W . (v, w), the ground included
 
 
-def axis_motion(system: System, motion: Motion) -> AxisMotion:
+def axis_motion(system: System, motion: BodyMotion) -> AxisMotion:
     """All axes of the system, in its order."""
     angles, m = system.turns.angles(motion)
     about = jnp.concatenate([jnp.zeros_like(m), m], axis=-1)
@@ -48,7 +48,7 @@ def axis_motion(system: System, motion: Motion) -> AxisMotion:
     return AxisMotion(q, jnp.einsum("abk,bk->a", W, twists), jnp.asarray(W))
 
 
-def forces(system: System, motion: Motion, efforts: Float[Array, " motors"]) -> Wrenches:
+def forces(system: System, motion: BodyMotion, efforts: Float[Array, " motors"]) -> Wrenches:
     """All forces on the bodies, in O, about their centres of mass; the ground last."""
     total = _weights_and_spin(system, motion)
     total = _add_loads(system, motion, _add_tethers(system, motion, total))
@@ -68,14 +68,14 @@ def forces(system: System, motion: Motion, efforts: Float[Array, " motors"]) -> 
     return total
 
 
-def _weights_and_spin(system: System, motion: Motion) -> Wrenches:
+def _weights_and_spin(system: System, motion: BodyMotion) -> Wrenches:
     inertia, w = inertia_in_base(system, motion), motion.w[:-1]
     weight = jnp.outer(system.mass, system.gravity)
     spin = -jnp.cross(w, turned(inertia, w))
     return jnp.concatenate([jnp.concatenate([weight, spin], axis=-1), jnp.zeros((1, 6))])
 
 
-def inertia_in_base(system: System, motion: Motion) -> Float[Array, "bodies 3 3"]:
+def inertia_in_base(system: System, motion: BodyMotion) -> Float[Array, "bodies 3 3"]:
     """Inertia of each body about its centre of mass, in O [kg m^2]."""
     A = motion.A[:-1]
     return jnp.einsum("bij,bjk,blk->bil", A, system.inertia, A)
@@ -90,7 +90,7 @@ def _passive_efforts(system: System, axes: AxisMotion) -> Float[Array, " axes"]:
     return jnp.stack(efforts)
 
 
-def _add_tethers(system: System, motion: Motion, total: Wrenches) -> Wrenches:
+def _add_tethers(system: System, motion: BodyMotion, total: Wrenches) -> Wrenches:
     if not len(system.tethers.spans.pairs):
         return total
     spans = system.tethers.spans
@@ -103,7 +103,7 @@ def _add_tethers(system: System, motion: Motion, total: Wrenches) -> Wrenches:
     return total
 
 
-def _add_loads(system: System, motion: Motion, total: Wrenches) -> Wrenches:
+def _add_loads(system: System, motion: BodyMotion, total: Wrenches) -> Wrenches:
     if not system.loads.bodies:
         return total
     where = np.array(system.loads.bodies, int)
@@ -116,7 +116,7 @@ def _add_couple(total: Wrenches, parent: int, child: int, moment: Array) -> Wren
     return total.at[child, 3:].add(moment).at[parent, 3:].add(-moment)
 
 
-def bushing_angles(bushing: Bushing, motion: Motion) -> Float[Array, "3"]:
+def bushing_angles(bushing: Bushing, motion: BodyMotion) -> Float[Array, "3"]:
     """b_1, b_2, b_3 [rad] of a bushing."""
     Q = (motion.A[bushing.child] @ bushing.child_frame).T @ (
         motion.A[bushing.parent] @ bushing.frame
@@ -131,7 +131,7 @@ def bushing_angles(bushing: Bushing, motion: Motion) -> Float[Array, "3"]:
     )
 
 
-def _bushing_moment(bushing: Bushing, motion: Motion) -> Float[Array, "3"]:
+def _bushing_moment(bushing: Bushing, motion: BodyMotion) -> Float[Array, "3"]:
     """Moment on the child, in O.
 
     The parent turns against the child with H b', H = [x, Rx(b_1) y, Rx(b_1) Ry(b_2) z] in the
@@ -157,7 +157,7 @@ class Energies(NamedTuple):
         return self.kinetic + self.potential
 
 
-def energies(system: System, motion: Motion) -> Energies:
+def energies(system: System, motion: BodyMotion) -> Energies:
     """Energy of bodies, rotors, springs and constant forces; heat of friction and dampers."""
     v, w, axes = motion.v[:-1], motion.w[:-1], axis_motion(system, motion)
     turning = jnp.sum(w * turned(inertia_in_base(system, motion), w))
@@ -187,7 +187,7 @@ def energies(system: System, motion: Motion) -> Energies:
     return Energies(kinetic, potential, lost)
 
 
-def rotor_terms(system: System, motion: Motion) -> tuple[Array, Array]:
+def rotor_terms(system: System, motion: BodyMotion) -> tuple[Array, Array]:
     """W (axes, 6 bodies) of the rotors, and the rate Wd (v, w) that acceleration leaves out.
 
     Wd by differentiating W along the motion, poses moving with v and w.

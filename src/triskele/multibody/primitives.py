@@ -30,7 +30,7 @@ from jaxtyping import Array, Float
 Vectors = Float[Array, "n 3"]
 
 
-class Motion(NamedTuple):
+class BodyMotion(NamedTuple):
     """All bodies in O, the ground (at rest) last."""
 
     r: Float[Array, "bodies 3"]  #: centres of mass [m]
@@ -88,7 +88,7 @@ class _Span(NamedTuple):
     s_j: Vectors
 
 
-def _span(motion: Motion, pairs: Pairs, u_i: Vectors, u_j: Vectors) -> _Span:
+def _span(motion: BodyMotion, pairs: Pairs, u_i: Vectors, u_j: Vectors) -> _Span:
     (r_i, r_j), (A_i, A_j) = pairs.of(motion.r), pairs.of(motion.A)
     (v_i, v_j), (w_i, w_j) = pairs.of(motion.v), pairs.of(motion.w)
     s_i, s_j = turned(A_i, u_i), turned(A_j, u_j)
@@ -113,7 +113,7 @@ class Points(eqx.Module):
     u_i: Vectors  #: [m]
     u_j: Vectors  #: [m]
 
-    def rows(self, motion: Motion) -> Rows:
+    def rows(self, motion: BodyMotion) -> Rows:
         """3 n rows, x, y, z of the first point first."""
         span = _span(motion, self.pairs, self.u_i, self.u_j)
         ones = jnp.broadcast_to(jnp.eye(3), (len(self.pairs), 3, 3))
@@ -137,7 +137,7 @@ class Dots(eqx.Module):
     a_i: Vectors
     a_j: Vectors
 
-    def rows(self, motion: Motion, L: Float[Array, ""]) -> Rows:
+    def rows(self, motion: BodyMotion, L: Float[Array, ""]) -> Rows:
         """n rows."""
         (A_i, A_j), (w_i, w_j) = self.pairs.of(motion.A), self.pairs.of(motion.w)
         g_i, g_j = turned(A_i, self.a_i), turned(A_j, self.a_j)
@@ -166,7 +166,7 @@ class Lines(eqx.Module):
     u_i: Vectors  #: [m]
     u_j: Vectors  #: [m]
 
-    def rows(self, motion: Motion) -> Rows:
+    def rows(self, motion: BodyMotion) -> Rows:
         """n rows."""
         span = _span(motion, self.pairs, self.u_i, self.u_j)
         (A_i, _), (w_i, _) = self.pairs.of(motion.A), self.pairs.of(motion.w)
@@ -182,7 +182,7 @@ class Lines(eqx.Module):
             jnp.zeros(len(self.pairs)),
         )
 
-    def lengths(self, motion: Motion) -> tuple[Float[Array, " n"], Float[Array, " n"]]:
+    def lengths(self, motion: BodyMotion) -> tuple[Float[Array, " n"], Float[Array, " n"]]:
         """Distance of the child's point from the plane [m], and its rate [m/s]."""
         span = _span(motion, self.pairs, self.u_i, self.u_j)
         (A_i, _), (w_i, _) = self.pairs.of(motion.A), self.pairs.of(motion.w)
@@ -204,7 +204,7 @@ class Distances(eqx.Module):
     u_j: Vectors  #: [m]
     length: Float[Array, " n"]  #: l [m]
 
-    def rows(self, motion: Motion) -> Rows:
+    def rows(self, motion: BodyMotion) -> Rows:
         """n rows."""
         span, l = _span(motion, self.pairs, self.u_i, self.u_j), self.length
         e = span.d / l[:, None]
@@ -216,7 +216,7 @@ class Distances(eqx.Module):
             jnp.zeros(len(self.pairs)),
         )
 
-    def lengths(self, motion: Motion) -> tuple[Float[Array, " n"], Float[Array, " n"], Vectors]:
+    def lengths(self, motion: BodyMotion) -> tuple[Float[Array, " n"], Float[Array, " n"], Vectors]:
         """Distance of the points [m], its rate [m/s], and the direction to the child."""
         span = _span(motion, self.pairs, self.u_i, self.u_j)
         distance = jnp.linalg.norm(span.d, axis=-1)
@@ -235,7 +235,7 @@ class Turns(eqx.Module):
     e2: Vectors
     f: Vectors  #: in the child
 
-    def rows(self, motion: Motion, drive: Drive, L: Float[Array, ""]) -> Rows:
+    def rows(self, motion: BodyMotion, drive: Drive, L: Float[Array, ""]) -> Rows:
         """n rows that hold each angle at `drive.q`."""
         q, qd, qdd = (part[:, None] for part in drive)
         s, c = jnp.sin(q), jnp.cos(q)
@@ -247,7 +247,7 @@ class Turns(eqx.Module):
         own = _dots(qdd * b - qd * qd * g, f) + 2 * qd[:, 0] * mixed
         return rows._replace(gamma=rows.gamma - L * own, drift=L * qd[:, 0] * _dots(b, f))
 
-    def angles(self, motion: Motion) -> tuple[Float[Array, " n"], Vectors]:
+    def angles(self, motion: BodyMotion) -> tuple[Float[Array, " n"], Vectors]:
         """The angles [rad], and the axes m of O about which an effort acts: qd = m . (w_j - w_i).
 
         For a revolute joint m is its axis; for a cardan it is along its cross.
@@ -259,7 +259,7 @@ class Turns(eqx.Module):
         along = _dots(f, c * e1 + s * e2)[:, None]
         return q, jnp.cross(s * e1 - c * e2, f) / along
 
-    def speeds(self, motion: Motion) -> Float[Array, " n"]:
+    def speeds(self, motion: BodyMotion) -> Float[Array, " n"]:
         """qd [rad/s]."""
         w_i, w_j = self.pairs.of(motion.w)
         return _dots(self.angles(motion)[1], w_j - w_i)

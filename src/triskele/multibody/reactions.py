@@ -23,7 +23,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float
 
 from triskele.multibody.forces import axis_motion, forces, inertia_in_base, rotor_terms
-from triskele.multibody.primitives import Drive, Motion, Rows
+from triskele.multibody.primitives import BodyMotion, Drive, Rows
 from triskele.multibody.redundancy import STRESS_CUT, self_stress
 from triskele.multibody.solve import Accelerations, accelerations
 from triskele.multibody.system import (
@@ -130,7 +130,7 @@ def _at(
 
 
 def joint_wrenches(
-    system: System, motion: Motion, rows: Rows, lam: Float[Array, " rows"]
+    system: System, motion: BodyMotion, rows: Rows, lam: Float[Array, " rows"]
 ) -> tuple[Float[Array, "joints 3"], Float[Array, "joints 3"]]:
     """F and N of (1) for every joint, in O."""
     owner = np.zeros((len(system.joints), len(lam)))
@@ -144,7 +144,7 @@ def joint_wrenches(
     return force, wrench[:, 3:] - jnp.cross(lever, force)
 
 
-def joint_points(system: System, motion: Motion) -> Float[Array, "joints 3"]:
+def joint_points(system: System, motion: BodyMotion) -> Float[Array, "joints 3"]:
     """Where each joint's point, on its child, is in O [m]; the child's centre if it has none."""
     found = []
     for joint in system.joints:
@@ -171,7 +171,7 @@ def _child_point(system: System, rows: tuple[int, ...]) -> Array | None:
 
 
 def drive_efforts(
-    system: System, motion: Motion, drive: Drive, lam: Float[Array, " rows"]
+    system: System, motion: BodyMotion, drive: Drive, lam: Float[Array, " rows"]
 ) -> Float[Array, " motors"]:
     """lam C_q of each prescribed motor [N m, N]."""
     (turning, turns), (sliding, _) = motor_places(system, "turn"), motor_places(system, "slide")
@@ -187,7 +187,7 @@ def drive_efforts(
 
 
 def _power(
-    system: System, motion: Motion, rows: Rows, efforts: Array, found: Accelerations
+    system: System, motion: BodyMotion, rows: Rows, efforts: Array, found: Accelerations
 ) -> Array:
     """What Newton's equations leave over, as power [W]: (f - J' lam - M a) . v, rotors included."""
     twists = jnp.concatenate([motion.v, motion.w], axis=-1)[:-1]

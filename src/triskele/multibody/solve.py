@@ -26,7 +26,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from triskele.multibody.forces import forces, inertia_in_base, rotor_terms
-from triskele.multibody.primitives import Drive, Motion
+from triskele.multibody.primitives import BodyMotion, Drive
 from triskele.multibody.system import State, System, conditions, jacobian, motion_of
 from triskele.spatial.euler_parameters import rate, rotation_matrix, turned
 
@@ -71,7 +71,7 @@ def accelerations(
     return Accelerations(twist.reshape(-1, 6), lam)
 
 
-def _factored(system: System, motion: Motion, J: Array) -> _Factored:
+def _factored(system: System, motion: BodyMotion, J: Array) -> _Factored:
     divided = _division(system, motion, J)
     S = J @ divided(J.T)
     eps = _PROXIMAL * jnp.trace(S) / max(len(S), 1)
@@ -86,7 +86,7 @@ def _factored(system: System, motion: Motion, J: Array) -> _Factored:
     return _Factored(J, divided, solved)
 
 
-def _division(system: System, motion: Motion, J: Array) -> Callable[[Array], Array]:
+def _division(system: System, motion: BodyMotion, J: Array) -> Callable[[Array], Array]:
     """x -> M^-1 x, of one vector or of columns; M as in (2) where that is needed."""
     if system.coupled:
         M = mass_matrix(system, motion) + mended_stiffness(system) * (J.T @ J)
@@ -103,7 +103,7 @@ def _division(system: System, motion: Motion, J: Array) -> Callable[[Array], Arr
     return divided
 
 
-def _inverse_inertia(system: System, motion: Motion) -> Float[Array, "bodies 3 3"]:
+def _inverse_inertia(system: System, motion: BodyMotion) -> Float[Array, "bodies 3 3"]:
     """Inverse of each body's inertia in O, by minors: a batch of small LU costs far more."""
     x, y, z = (system.inertia[:, k] for k in range(3))
     minors = jnp.stack([jnp.cross(y, z), jnp.cross(z, x), jnp.cross(x, y)], axis=-1)
@@ -126,7 +126,7 @@ def _inverse_of_lower(L: Float[Array, "n n"]) -> Float[Array, "n n"]:
     return jnp.block([[first, jnp.zeros((k, n - k))], [-last @ (L[k:, :k] @ first), last]])
 
 
-def mass_matrix(system: System, motion: Motion) -> Float[Array, "velocities velocities"]:
+def mass_matrix(system: System, motion: BodyMotion) -> Float[Array, "velocities velocities"]:
     """M of bodies and rotors, for twists in O."""
     count = len(system.mass)
     blocks = jnp.zeros((count, 6, 6))
@@ -177,7 +177,7 @@ def consistent_speeds(system: System, state: State, drive: Drive | None = None) 
     return state._replace(v=twist[:, :3], w=in_body(motion, twist[:, 3:]))
 
 
-def in_body(motion: Motion, vectors: Float[Array, "bodies 3"]) -> Float[Array, "bodies 3"]:
+def in_body(motion: BodyMotion, vectors: Float[Array, "bodies 3"]) -> Float[Array, "bodies 3"]:
     """Vectors of O in the axes of their bodies."""
     return jnp.einsum("bji,bj->bi", motion.A[:-1], vectors)
 

@@ -21,11 +21,11 @@ from jaxtyping import Array, Float
 from triskele.laws.friction import FrictionLaw
 from triskele.laws.springs import Spring
 from triskele.multibody.primitives import (
+    BodyMotion,
     Distances,
     Dots,
     Drive,
     Lines,
-    Motion,
     Points,
     Rows,
     Turns,
@@ -151,12 +151,12 @@ class System(eqx.Module):
         return len(self.bodies) if name == GROUND else self.bodies.index(name)
 
 
-def motion_of(system: System, state: State) -> Motion:
+def motion_of(system: System, state: State) -> BodyMotion:
     """All bodies, and the ground, in O."""
     A = rotation_matrix(state.p)
     w = jnp.einsum("bij,bj->bi", A, state.w)
     nothing, ones = jnp.zeros((1, 3)), jnp.eye(3)[None]
-    return Motion(
+    return BodyMotion(
         jnp.concatenate([state.r, nothing]),
         jnp.concatenate([A, ones]),
         jnp.concatenate([state.v, nothing]),
@@ -164,7 +164,7 @@ def motion_of(system: System, state: State) -> Motion:
     )
 
 
-def conditions(system: System, motion: Motion, drive: Drive | None = None) -> Rows:
+def conditions(system: System, motion: BodyMotion, drive: Drive | None = None) -> Rows:
     """All rows of (1): joints first, in the order of `JointInfo.rows`, drives last."""
     L = system.size
     parts = [
@@ -179,7 +179,7 @@ def conditions(system: System, motion: Motion, drive: Drive | None = None) -> Ro
     return Rows(*(jnp.concatenate(part) for part in zip(*parts, strict=True)))
 
 
-def _driven(system: System, motion: Motion, drive: Drive) -> list[Rows]:
+def _driven(system: System, motion: BodyMotion, drive: Drive) -> list[Rows]:
     """Rows of the drives: turns, then slides."""
     turns, slides = motor_places(system, "turn"), motor_places(system, "slide")
     angle, length = (
