@@ -71,3 +71,5 @@ from triskele.reports.datasheet import datasheet as datasheet
 __all__: list[str]
 
 robots = _catalogue.names
+from triskele.planning.plan import Plan as Plan
+from triskele.planning.plan import plan as plan

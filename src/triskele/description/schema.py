@@ -253,6 +253,18 @@ class Motor(Section):
     peak_torque: Torque | None = None  #: at the motor shaft [N m]
     continuous_torque: Torque | None = None  #: RMS over a cycle, at the shaft [N m]
     peak_speed: Annotated[float, _positive("rad/s", "speed", usual=(1, 1e4))] | None = None
+    corner_speed: Annotated[float, _positive("rad/s", "speed", usual=(1, 1e4))] | None = None
+    #: up to it the peak torque is there, beyond it falls to none at `peak_speed`
+
+    @model_validator(mode="after")
+    def _corner_below_peak(self) -> "Motor":
+        if self.corner_speed is None:
+            return self
+        if self.peak_torque is None or self.peak_speed is None:
+            raise ValueError("corner_speed needs peak_torque and peak_speed beside it.")
+        if self.corner_speed >= self.peak_speed:
+            raise ValueError("corner_speed must be below peak_speed.")
+        return self
 
     @model_validator(mode="after")
     def _one_transmission(self) -> "Motor":
@@ -271,6 +283,7 @@ class Motors(Section):
 _SPEED = _positive("rad/s", "speed", "drives", usual=(1e-2, 200.0))
 _ACCELERATION = _positive("rad/s^2", "acceleration", "drives", usual=(1e-1, 1e5))
 _JERK = _positive("rad/s^3", "jerk", "drives", usual=(1.0, 1e8))
+_TORQUE_RATE = _positive("N m/s", "torque rate", "drives")
 
 
 class Limits(Section):
@@ -287,7 +300,10 @@ class Limits(Section):
     joint_speed: Annotated[Drives, _SPEED] | None = None
     joint_acceleration: Annotated[Drives, _ACCELERATION] | None = None
     joint_jerk: Annotated[Drives, _JERK] | None = None
+    torque_rate: Annotated[Drives, _TORQUE_RATE] | None = None  #: of the drives, at the joint
     rod_force: Force | None = None  #: axial, at either end [N]
+    bearing_force: Force | None = None  #: in the bearing of a motor [N]
+    bearing_torque: Torque | None = None  #: tilting moment in the bearing of a motor [N m]
     flange_force: Force | None = None  #: on the flange bearing [N]
     flange_torque: Torque | None = None  #: tilting moment on the flange bearing [N m]
     margin: Fraction = 0.0  #: part of torques and loads kept free
@@ -402,6 +418,10 @@ class Payload(Section):
     mass: Mass
     centre_of_mass: Position = (0.0, 0.0, 0.0)
     inertia: Inertia = (0.0, 0.0, 0.0)  #: about its centre of mass [kg m^2]
+    mass_tolerance: Fraction = 0.0  #: the mass may be so much more or less, as a part of it
+    centre_tolerance: Annotated[float, _not_negative("m", "length")] = 0.0  #: of its centre [m]
+    grip_force: Force | None = None  #: with which a suction cup or magnet holds it [N]
+    grip_friction: Annotated[float, _positive("", "friction coefficient", usual=(0.05, 2.0))] = 0.5
 
     @property
     def ten_parameters(self) -> tuple[float, ...]:

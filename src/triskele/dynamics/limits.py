@@ -13,7 +13,7 @@ import equinox as eqx
 import numpy as np
 from jaxtyping import Float
 
-from triskele.description.schema import Robot
+from triskele.description.schema import Payload, Robot
 from triskele.kinematics.cycles import JointMotion
 from triskele.kinematics.mechanism import AbstractMechanism
 from triskele.kinematics.motion import Motion
@@ -50,16 +50,18 @@ def limit_uses(
     joints: JointMotion,
     tau: Float[np.ndarray, "N n"],
     loads: "JointLoads | None",
+    payload: Payload | None = None,
 ) -> tuple[LimitUse, ...]:
-    """All limits that the file states, the tightest first."""
+    """All limits that the file and the payload state, the tightest first."""
     t = np.asarray(motion.t)
     found = [
         *_joint_limits(robot, mechanism, t, joints),
         *_drive_limits(robot, mechanism, t, joints, tau),
         *_pose_limits(robot, mechanism, t, np.asarray(motion.x), np.asarray(joints.q)),
         *_load_limits(robot, t, loads),
+        *_grip_limit(robot, t, loads, payload),
     ]
-    return tuple(sorted(found, key=lambda item: -item.use))
+    return tuple(sorted(found, key=lambda item: -round(item.use, 9)))
 
 
 def root_mean_square(
@@ -95,7 +97,7 @@ def _least(name: str, unit: str, allowed: float, t: Series, values: Series) -> L
     return LimitUse(name, unit, allowed, value, float(t[worst]), float(use))
 
 
-def _each(values: Sequence[float] | None, joints: int) -> tuple[float | None, ...]:
+def each(values: Sequence[float] | None, joints: int) -> tuple[float | None, ...]:
     """One limit per joint: one number for all, or as many as the file gives."""
     if values is None:
         return (None,) * joints
@@ -113,7 +115,7 @@ def _joint_limits(
         ("jerk", limits.joint_jerk, joints.qddd, "/s^3"),
     )
     for what, allowed, values, per in rates:
-        for k, limit in enumerate(_each(allowed, n)):
+        for k, limit in enumerate(each(allowed, n)):
             coordinate = mechanism.joint_coordinates[k]
             if limit is not None:
                 series = np.asarray(values)[:, k]
@@ -153,6 +155,16 @@ def _drive_limits(
         if fastest is not None:
             speed = np.asarray(joints.qd)[:, k]
             yield _most(f"speed of motor {k + 1}", coordinate.unit + "/s", fastest, t, speed)
+        if peak is not None and fastest is not None and motor.corner_speed is not None:
+            left = (motor.peak_speed or 0.0) - motor.corner_speed
+            share = left / (motor.peak_speed or 1.0) * np.abs(tau[:, k]) / (kept * peak)
+            share = share + np.abs(np.asarray(joints.qd)[:, k]) / fastest
+            yield _most(f"{effort} of motor {k + 1} at speed", "1", 1.0, t, share)
+    for k, limit in enumerate(each(robot.limits.torque_rate, len(coordinates))):
+        if limit is not None and len(t) > 2:
+            unit = "N m/s" if coordinates[k].unit == "rad" else "N/s"
+            rate = np.gradient(tau[:, k], t)
+            yield _most(f"torque rate of motor {k + 1}", unit, kept * limit, t, rate)
 
 
 def _pose_limits(
@@ -199,3 +211,24 @@ def _load_limits(robot: Robot, t: Series, loads: "JointLoads | None") -> Iterato
         tilting = np.linalg.norm(loads.flange_moment[:, :2], axis=-1)
         name = "tilting moment on the flange"
         yield _most(name, "N m", kept * limits.flange_torque, t, tilting)
+    bearings = (
+        ("force", "N", limits.bearing_force, loads.bearing_force),
+        ("tilting moment", "N m", limits.bearing_torque, loads.bearing_moment),
+    )
+    for what, unit, limit, sizes in bearings:
+        if limit is not None:
+            for k in range(sizes.shape[1]):
+                name = f"{what} in the bearing of motor {k + 1}"
+                yield _most(name, unit, kept * limit, t, sizes[:, k])
+
+
+def _grip_limit(
+    robot: Robot, t: Series, loads: "JointLoads | None", payload: Payload | None
+) -> Iterator[LimitUse]:
+    """The holding force that a suction cup needs: lifting, and across by friction."""
+    if loads is None or payload is None or payload.grip_force is None:
+        return
+    force = loads.payload_force
+    needed = force[:, 2] + np.linalg.norm(force[:, :2], axis=1) / payload.grip_friction
+    allowed = (1 - robot.limits.margin) * payload.grip_force
+    yield _most("grip on the payload", "N", allowed, t, np.maximum(needed, 0.0))

@@ -24,6 +24,7 @@ from triskele.dynamics.robot import RigidRobot, rigid
 from triskele.dynamics.wrenches import as_force_and_moment, motion_state, payload_wrench
 from triskele.kinematics.cycles import JointMotion, check_coordinates, joint_motion_along
 from triskele.kinematics.motion import Motion
+from triskele.laws.masses import named_payload
 from triskele.numerics import Scalars, tabulate
 
 Series = Float[np.ndarray, "N _"]
@@ -53,6 +54,7 @@ class JointLoads(NamedTuple):
     bearing_moment: Series  #: tilting moment there, magnitude [N m]
     flange_force: Series  #: [N], in O
     flange_moment: Series  #: [N m], in O, about the flange
+    payload_force: Series  #: on the payload [N], in O
     reactions: Reactions
 
 
@@ -98,7 +100,8 @@ def torques(
         loads = _joint_loads(model, *arrays)
         tau = loads.reactions.drive_efforts() + _motors(model, joints)
     t = np.asarray(motion.t)
-    uses = limit_uses(robot, model.mechanism, motion, joints, tau, loads)
+    carried = named_payload(robot, payload)
+    uses = limit_uses(robot, model.mechanism, motion, joints, tau, loads, carried)
     return MotionDemands(t, joints, tau, loads, uses)
 
 
@@ -111,25 +114,64 @@ def _motors(robot: RigidRobot, joints: JointMotion) -> Series:
     return own
 
 
+class LoadVectors(NamedTuple):
+    """Loads at N states as vectors, before magnitudes are taken: each linear in what moves."""
+
+    rods: tuple[Series, Series] | None  #: tension at the wrist and at the elbow [N]
+    bearing_force: Float[np.ndarray, "N drives 3"]  #: in each motor's bearing [N]
+    bearing_moment: Float[np.ndarray, "N drives 3"]  #: tilting moment there [N m]
+    flange_force: Series  #: [N], in O
+    flange_moment: Series  #: [N m], in O, about the flange
+
+
+def load_vectors(robot: RigidRobot, x: Series, xd: Series, xdd: Series) -> LoadVectors:
+    """Loads of any robot without springs, by the balance of every body."""
+    held, poses, carried = _held(robot, x, xd, xdd)
+    series = _rod_series(robot, held, poses)
+    rods = None if series is None else (series.lower, series.upper)
+    return LoadVectors(rods, *_bearings(held), *_flange(robot, held, carried))
+
+
 def _joint_loads(robot: RigidRobot, x: Series, xd: Series, xdd: Series) -> JointLoads:
+    held, poses, carried = _held(robot, x, xd, xdd)
+    force, moment = _bearings(held)
+    at_flange, about_flange = _flange(robot, held, carried)
+    return JointLoads(
+        rods=_rod_series(robot, held, poses),
+        bearing_force=np.linalg.norm(force, axis=-1),
+        bearing_moment=np.linalg.norm(moment, axis=-1),
+        flange_force=at_flange,
+        flange_moment=about_flange,
+        payload_force=carried[:, :3],
+        reactions=held,
+    )
+
+
+def _held(
+    robot: RigidRobot, x: Series, xd: Series, xdd: Series
+) -> tuple[Reactions, Series, Series]:
+    """Reactions, poses of the bodies and the wrench of the payload."""
     found = tabulate(eqx.Partial(_bodies, robot))(x, xd, xdd)
     carried, poses, wrenches = (np.stack(part, axis=-1) for part in found)
-    held = solved_reactions(robot, poses, wrenches)
+    return solved_reactions(robot, poses, wrenches), poses, carried
+
+
+def _bearings(held: Reactions) -> tuple[np.ndarray, np.ndarray]:
+    """Force and tilting moment in the bearing of each motor, (N, drives, 3)."""
     names = [joint.name for joint in held.joints]
     motors = [k for k, name in enumerate(names) if name.startswith(("motor", "slider"))]
     axes = np.array([held.joints[k].axis for k in motors], float)
     moments = held.moment[:, motors]
     about = np.sum(moments * axes, axis=-1, keepdims=True) * axes
+    return held.force[:, motors], moments - about
+
+
+def _flange(robot: RigidRobot, held: Reactions, carried: Series) -> tuple[Series, Series]:
+    """Force, and moment about the flange, on what turns on it or on the payload."""
+    names = [joint.name for joint in held.joints]
     force, moment = held.of("flange") if "flange" in names else (carried[:, :3], carried[:, 3:])
     lever = np.array([0.0, 0.0, float(robot.flange_height)])
-    return JointLoads(
-        rods=_rod_series(robot, held, poses),
-        bearing_force=np.linalg.norm(held.force[:, motors], axis=-1),
-        bearing_moment=np.linalg.norm(moments - about, axis=-1),
-        flange_force=force,
-        flange_moment=moment - np.cross(lever, force),
-        reactions=held,
-    )
+    return force, moment - np.cross(lever, force)
 
 
 def _bodies(

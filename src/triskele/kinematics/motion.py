@@ -33,16 +33,14 @@ from triskele.kinematics.path import (
     Circle,
     Line,
     Numbers,
-    PathDerivatives,
     Rounded,
     Y,
     Z,
+    derivatives_along,
     horizontal,
     numbers,
-    path_derivatives,
     positive,
 )
-from triskele.numerics import CHUNK
 
 Law = Callable[[Float[Array, ""]], Float[Array, ""]]
 Position = Callable[[Float[Array, ""]], Float[Array, " m"]]
@@ -116,17 +114,8 @@ def sample(
     names = coordinates or (TURNING if shape == (len(TURNING),) else TRANSLATING)
     _check_coordinates(names, shape[0])
     t = np.linspace(0, T, n)
-    # Blocks of few sizes, so that a new duration is not a new compilation.
-    size = min(CHUNK, 1 << (n - 1).bit_length())
-    blocks = np.pad(t, (0, -n % size), mode="edge").reshape(-1, size)
-    parts = [_block(position, jnp.asarray(block)) for block in blocks]
-    whole = jax.tree.map(lambda *leaves: jnp.concatenate(leaves)[:n], *parts)
+    whole = derivatives_along(position, t)
     return Motion(jnp.asarray(t), *whole, coordinates=names, path=path)
-
-
-@eqx.filter_jit
-def _block(position: Position, t: Float[Array, " N"]) -> PathDerivatives:
-    return jax.vmap(lambda t: path_derivatives(position, t))(t)
 
 
 def _check_coordinates(names: tuple[str, ...], m: int) -> None:

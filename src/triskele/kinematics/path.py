@@ -37,7 +37,7 @@ from jaxtyping import Array, Float
 
 from triskele.description.tables import Table
 from triskele.errors import InputError
-from triskele.numerics import require_double_precision
+from triskele.numerics import CHUNK, require_double_precision
 
 # What a user may give for numbers: not NumPy's ArrayLike, whose floats beartype refuses.
 Numbers = Array | np.ndarray | np.generic | Sequence[Any] | float | int
@@ -81,6 +81,31 @@ def path_derivatives(
 
     (r, r1, r2), (_, _, r3) = jax.jvp(second, (s,), (one,))
     return PathDerivatives(r, r1, r2, r3)
+
+
+def derivatives_along(
+    path: Callable[[Float[Array, ""]], Float[Array, " m"]],
+    s: Float[np.ndarray, " N"],
+    *,
+    block: int | None = None,
+) -> PathDerivatives:
+    """`path_derivatives` at many parameters, (N, m) each.
+
+    In blocks of few sizes, or of that of one `block`, so that a new number of them is not a
+    new compilation.
+    """
+    n = len(s)
+    size = block or min(CHUNK, 1 << (n - 1).bit_length())
+    blocks = np.pad(s, (0, -n % size), mode="edge").reshape(-1, size)
+    parts = [_block(path, jnp.asarray(block)) for block in blocks]
+    return jax.tree.map(lambda *leaves: jnp.concatenate(leaves)[:n], *parts)
+
+
+@eqx.filter_jit
+def _block(
+    path: Callable[[Float[Array, ""]], Float[Array, " m"]], s: Float[Array, " N"]
+) -> PathDerivatives:
+    return jax.vmap(lambda s: path_derivatives(path, s))(s)
 
 
 @eqx.filter_jit

@@ -26,16 +26,22 @@ def body_parameters(robot: Robot, name: str) -> tuple[float, ...]:
     return section.ten_parameters
 
 
+def named_payload(robot: Robot, payload: Payload | str | None) -> Payload | None:
+    """`payload` itself, or the one of the file that has this name."""
+    if not isinstance(payload, str):
+        return payload
+    if payload not in robot.payloads:
+        known = did_you_mean(payload, robot.payloads) if robot.payloads else "It has none."
+        raise UnknownName(f"{robot.name} has no payload '{payload}'. {known}")
+    return robot.payloads[payload]
+
+
 def payload_parameters(robot: Robot, payload: Payload | str | None) -> tuple[float, ...]:
     """Ten parameters of a payload, or of one of the file's by its name; zeros if there is none."""
-    if payload is None:
+    carried = named_payload(robot, payload)
+    if carried is None:
         return (0.0,) * 10
-    if isinstance(payload, str):
-        if payload not in robot.payloads:
-            known = did_you_mean(payload, robot.payloads) if robot.payloads else "It has none."
-            raise UnknownName(f"{robot.name} has no payload '{payload}'. {known}")
-        payload = robot.payloads[payload]
-    reason = infeasibility(payload.ten_parameters)
+    reason = infeasibility(carried.ten_parameters)
     if reason is not None:
         raise InputError(f"The payload cannot exist: {reason}.")
-    return payload.ten_parameters
+    return carried.ten_parameters
