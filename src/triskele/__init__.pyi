@@ -66,10 +66,10 @@ from triskele.kinematics.velocity import platform_motion as platform_motion
 from triskele.kinematics.workspace import Workspace as Workspace
 from triskele.kinematics.workspace import workspace as workspace
 from triskele.numerics import batch as batch
+from triskele.planning.plan import Plan as Plan
+from triskele.planning.plan import plan as plan
 from triskele.reports.datasheet import datasheet as datasheet
 
 __all__: list[str]
 
 robots = _catalogue.names
-from triskele.planning.plan import Plan as Plan
-from triskele.planning.plan import plan as plan

@@ -1,13 +1,14 @@
-"""Motions that options describe: a kind, or a table of samples, and what shapes it.
+"""Motions and paths that options describe: a kind, or a table, and what shapes it.
 
-Several commands take a motion; `shaped` gives each of them the same options.
+Several commands take a motion; `shaped` gives each of them the same options. `routed` does so
+for those that take a path, which is a motion without its times.
 """
 
 import inspect
 from collections.abc import Callable, Mapping
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Generic, NamedTuple, TypeVar
 
 import typer
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from triskele.description.schema import Robot
     from triskele.kinematics.mechanism import AbstractMechanism
     from triskele.kinematics.motion import Motion
+    from triskele.kinematics.path import AbstractPath, Rounded
 
 
 def option(help: str, default: str = "") -> typer.models.OptionInfo:
@@ -49,27 +51,53 @@ _SHAPING = {
     ],
 }
 
+_ROUTING = {
+    "start": Annotated[str | None, option("First pose, as 0.1,0,-0.9.", "fits")],
+    "end": Annotated[str | None, option("Last pose of a line.")],
+    "centre": Annotated[str | None, option("Middle of a circle.", "home")],
+    "radius": Annotated[str | None, option("Of a circle, or of corners [m].", "fits")],
+    "length": Annotated[str | None, option("Across, along y [m].", "fits")],
+    "height": Annotated[str | None, option("Up [m].", "fits")],
+    "corner": Annotated[str | None, option("Of a u-turn; the smaller, the sharper [m].", "fits")],
+    "vertical": Annotated[int | None, _count("Spans of each vertical leg of u-turn-legs.", "3")],
+    "horizontal": Annotated[int | None, _count("Spans of its horizontal leg.", "6")],
+    "turn": Annotated[str | None, option("Of the flange on the way across [rad].", "0")],
+}
+
 
 def shaped(command: Callable[..., None]) -> Callable[..., None]:
     """`command` with the options that shape a motion; those given reach it as `options`."""
+    return gathered(command, "options", _SHAPING)
+
+
+def routed(command: Callable[..., None]) -> Callable[..., None]:
+    """`command` with the options that shape a path; those given reach it as `options`."""
+    return gathered(command, "options", _ROUTING)
+
+
+def gathered(
+    command: Callable[..., None], into: str, options: Mapping[str, Any]
+) -> Callable[..., None]:
+    """`command` with more `options`, name and annotation; those given reach it as one argument."""
 
     @wraps(command)
     def run(**given: object) -> None:
-        options = {key: given.pop(key) for key in _SHAPING}
-        command(**given, options={k: value for k, value in options.items() if value is not None})
+        found = {key: given.pop(key) for key in options}
+        given[into] = {key: value for key, value in found.items() if value is not None}
+        command(**given)
 
     parameters = []
     for parameter in inspect.signature(command).parameters.values():
-        if parameter.name != "options":
+        if parameter.name != into:
             parameters.append(parameter)
             continue
         parameters += [
             inspect.Parameter(name, parameter.kind, default=None, annotation=kind)
-            for name, kind in _SHAPING.items()
+            for name, kind in options.items()
         ]
-    own = {key: kind for key, kind in command.__annotations__.items() if key != "options"}
+    own = {key: kind for key, kind in command.__annotations__.items() if key != into}
     run.__signature__ = inspect.Signature(parameters)  # pyright: ignore[reportAttributeAccessIssue]
-    run.__annotations__ = {**own, **_SHAPING}
+    run.__annotations__ = {**own, **options}
     return run
 
 
@@ -228,9 +256,116 @@ def _rating_cycle(asked: Asked) -> "Motion":
     return cycles.rating_cycle(asked.robot, duration=asked.duration, rate=asked.rate)
 
 
-class _Kind(NamedTuple):
-    make: Callable[[Asked], "Motion"]
-    options: tuple[str, ...]  #: besides duration and rate
+# Kinds of path
+
+
+def _straight(asked: Asked) -> "AbstractPath":
+    from triskele.kinematics.path import Line
+
+    first, last = asked.pose("start"), asked.pose("end")
+    if first is None or last is None:
+        raise InputError(f"A line needs --start and --end, such as --start {_example(asked)}.")
+    return Line(first, last)
+
+
+def _round(asked: Asked) -> "AbstractPath":
+    from triskele.kinematics.path import Circle
+
+    centre, radius = asked.pose("centre"), asked.positive("radius")
+    return Circle(
+        asked.home if centre is None else centre, 0.1 * asked.size if radius is None else radius
+    )
+
+
+def _u_turn(asked: Asked) -> "AbstractPath":
+    from triskele.kinematics.path import u_turn
+
+    start, length, height = _over(asked)
+    corner = asked.positive("corner")
+    return u_turn(
+        start,
+        length=length,
+        height=height,
+        corner=3 / 16 * length if corner is None else corner,
+        turn=_turn(asked),
+    )
+
+
+def _u_turn_on_legs(asked: Asked) -> "AbstractPath":
+    from triskele.kinematics.path import u_turn_on_legs
+
+    start, length, height = _over(asked)
+    spans = {key: int(asked.options[key]) for key in _SPANS if key in asked.options}
+    return u_turn_on_legs(start, length=length, height=height, **spans, turn=_turn(asked))
+
+
+_SPANS = ("vertical", "horizontal")
+
+
+def _cornered(asked: Asked) -> "AbstractPath":
+    return _moved(asked, _default_way(asked))
+
+
+def _rating_way(asked: Asked) -> "AbstractPath":
+    from triskele.kinematics import cycles
+
+    return _moved(asked, _path_of(cycles.rating_cycle(asked.robot, rate=10)))
+
+
+def _default_way(asked: Asked) -> "Rounded":
+    """The path of the motion pick-and-place, with the lengths given."""
+    from triskele.kinematics import cycles
+
+    motion = cycles.pick_and_place(
+        asked.robot,
+        length=asked.positive("length"),
+        height=asked.positive("height"),
+        radius=asked.positive("radius"),
+        rate=10,
+    )
+    return _path_of(motion)
+
+
+def _path_of(motion: "Motion") -> "Rounded":
+    from triskele.kinematics.path import Rounded
+
+    assert isinstance(motion.path, Rounded), "cycles run along way-points"
+    return motion.path
+
+
+def _moved(asked: Asked, path: "Rounded") -> "Rounded":
+    """`path` from --start on, and turned by --turn on its way across."""
+    from triskele.kinematics.path import Rounded
+
+    points, start, turn = path.way_points, asked.pose("start"), _turn(asked)
+    if start is not None:
+        points = points + (start - points[0])[None, :]
+    if turn:
+        points = points.at[2:, 3].add(turn)
+    return Rounded(points, path.radius)
+
+
+def _over(asked: Asked) -> "tuple[Array, float, float]":
+    """Start, length and height [m] of a way up, across and down."""
+    points, start = _default_way(asked).way_points, asked.pose("start")
+    length, height = float(points[-1, 1] - points[0, 1]), float(points[1, 2] - points[0, 2])
+    return points[0] if start is None else start, length, height
+
+
+def _turn(asked: Asked) -> float:
+    if "turn" not in asked.options:
+        return 0.0
+    if len(asked.names) < 4:
+        raise InputError(f"--turn needs a flange that turns; {asked.robot.name} has none.")
+    return number(str(asked.options["turn"]), "rad", "--turn")
+
+
+Made = TypeVar("Made")
+
+
+class _Kind(NamedTuple, Generic[Made]):
+    make: Callable[[Asked], Made]
+    options: tuple[str, ...]  #: besides duration and rate, of a motion
     translating: bool = True  #: whether it needs x, y and z
 
 
@@ -242,6 +377,14 @@ MOTIONS = {
     "pick-and-place": _Kind(_pick_and_place, ("length", "height", "radius")),
     "rating-cycle": _Kind(_rating_cycle, ()),
 }
+PATHS = {
+    "u-turn": _Kind(_u_turn, ("start", "length", "height", "corner", "turn")),
+    "u-turn-legs": _Kind(_u_turn_on_legs, ("start", "length", "height", *_SPANS, "turn")),
+    "pick-and-place": _Kind(_cornered, ("start", "length", "height", "radius", "turn")),
+    "line": _Kind(_straight, ("start", "end"), translating=False),
+    "circle": _Kind(_round, ("centre", "radius")),
+    "rating-cycle": _Kind(_rating_way, ("start", "turn")),
+}
 
 
 def made(asked: Asked, kind: str) -> "Motion":
@@ -251,15 +394,50 @@ def made(asked: Asked, kind: str) -> "Motion":
 
         _refuse_unused(asked, "A table of samples", ())
         return read_motion(kind, asked.names)
-    if kind not in MOTIONS:
-        raise UnknownName(f"No motion is called '{kind}'. {did_you_mean(kind, MOTIONS)}")
-    make, options, translating = MOTIONS[kind]
-    if translating and asked.names[:3] != ("x", "y", "z"):
-        able = " or ".join(name for name in MOTIONS if not MOTIONS[name].translating)
+    return _chosen(asked, kind, MOTIONS, "motion", ("duration", "rate"))
+
+
+def route(asked: Asked, kind: str) -> "AbstractPath":
+    """The path that the options describe, or the one through the way-points of a table."""
+    if Path(kind).suffix:
+        _refuse_unused(asked, "A table of way-points", ("radius",))
+        return _through(asked, kind)
+    return _chosen(asked, kind, PATHS, "path")
+
+
+def _chosen(
+    asked: Asked,
+    kind: str,
+    kinds: Mapping[str, _Kind[Made]],
+    what: str,
+    always: tuple[str, ...] = (),
+) -> Made:
+    if kind not in kinds:
+        raise UnknownName(f"No {what} is called '{kind}'. {did_you_mean(kind, kinds)}")
+    make, options, translating = kinds[kind]
+    if translating:
+        _check_translating(asked, kinds)
+    _refuse_unused(asked, f"The {what} {kind}", (*options, *always))
+    return make(asked)
+
+
+def _check_translating(asked: Asked, kinds: Mapping[str, _Kind[Made]]) -> None:
+    if asked.names[:3] != ("x", "y", "z"):
+        able = " or ".join(name for name in kinds if not kinds[name].translating)
         moves = ", ".join(asked.names)
         raise InputError(f"{asked.robot.name} moves in {moves}; it can follow a {able}.")
-    _refuse_unused(asked, f"The motion {kind}", (*options, "duration", "rate"))
-    return make(asked)
+
+
+def _through(asked: Asked, file: str) -> "AbstractPath":
+    """Through way-points x, y, z; a flange of which they do not speak keeps its angle."""
+    from triskele.description.tables import Table, read_table
+    from triskele.kinematics.path import way_points
+
+    _check_translating(asked, PATHS)
+    table = read_table(file)
+    if "psi" in asked.names and "psi" not in table:
+        table = Table({**table.columns, "psi": ("rad", [0.0] * table.rows)}, table.place)
+    return way_points(table, asked.positive("radius"))
 
 
 def _refuse_unused(asked: Asked, what: str, known: tuple[str, ...]) -> None:

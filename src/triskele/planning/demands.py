@@ -14,8 +14,8 @@ acceleration r' at rest (a + c), with the speed r' and the acceleration r'' (b +
 Friction f(s, sd) is the load of a robot without mass, at the speed of a profile.
 """
 
-from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple, TypeVar
 
 import equinox as eqx
 import jax
@@ -38,15 +38,16 @@ from triskele.numerics import tabulate as tabulate_any
 
 Values = Float[np.ndarray, "P k"]
 Loads = Mapping[str, Values]  #: by name: "effort", "rod", "flange force", "bearing moment", ...
+Result = TypeVar("Result")
 LOAD_MODELS = ("exact", "reduced")
 
 BLOCK = 1024  #: points evaluated at once: one size, so that each function is compiled once
 
 
-def tabulate(function: Callable[..., Any]) -> Callable[..., Any]:
+def tabulate(function: Callable[..., Result]) -> Callable[..., Result]:
     """`numerics.tabulate` in blocks of one size."""
 
-    def over(*arrays: Values) -> Any:
+    def over(*arrays: Values) -> Result:
         n = len(arrays[0])
         filled = [np.pad(array, ((0, -n % BLOCK), (0, 0)), mode="edge") for array in arrays]
         parts = [
@@ -118,7 +119,7 @@ def load_model(
     return LoadModel(at, lambda robot, r, r1, r2: _three_calls(at, robot, r, r1, r2))
 
 
-def _joined(parts: list[Callable[..., Loads]]) -> Callable[..., dict[str, Values]]:
+def _joined(parts: Sequence[Callable[..., Loads]]) -> Callable[..., dict[str, Values]]:
     def at(robot: RigidRobot, x: Values, xd: Values, xdd: Values) -> dict[str, Values]:
         return {k: v for part in parts for k, v in part(robot, x, xd, xdd).items()}
 

@@ -27,11 +27,18 @@ import numpy as np
 from jaxtyping import Float
 from scipy.linalg import cho_solve_banded, cholesky_banded
 
+from triskele.errors import InputError
 from triskele.planning.profile import Basis, Space
 
 Values = Float[np.ndarray, "P k"]
 Vector = Float[np.ndarray, " n"]
-_KEPT = 0.01  #: part of each slack that a step leaves
+Blocks = Float[np.ndarray, "P k k"]
+_KEPT = 0.01  #: part of each slack that a step leaves, by its tangent
+_LEAST = 0.001  #: and really
+_CLEAR = 0.1  #: slack of the start
+_BALANCED = 1e-6  #: residual of the conditions of optimality, relative
+_SHORTEST = 1e-12  #: part of a step
+_ROUND = 1e-12  #: rounds the tip of a norm
 
 
 class TwoSided(NamedTuple):
@@ -98,217 +105,216 @@ class Solution(NamedTuple):
     average_slack: Vector
     average_price: Vector
     scale: Vector  #: sqrt(X / x) at each point, of (2)
-    gap: float  #: bound on what is left to gain, relative
+    gap: float  #: what is left to gain, relative
     steps: int
 
 
 class _Rows(NamedTuple):
-    slack: Values  #: (P, R)
-    slope: Float[np.ndarray, "P R 3"]  #: by x, u and w
+    """Slacks at the points, and their slopes by x, u and w."""
+
+    slack: Values
+    slope: Float[np.ndarray, "P R 3"]
 
 
 class _Totals(NamedTuple):
+    """Slacks of the averages, and their slopes by the coefficients."""
+
     slack: Vector
     slope: Float[np.ndarray, "A n"]
 
 
+class _State(NamedTuple):
+    """Where the method is: coefficients, slacks, multipliers."""
+
+    c: Vector
+    rows: _Rows
+    totals: _Totals
+    lam: Values
+    nu: Vector
+
+    @property
+    def gap(self) -> float:
+        """What the products of slacks and multipliers say is left to gain."""
+        return float(np.sum(self.lam * self.rows.slack) + self.nu @ self.totals.slack)
+
+
 class _Solver:
+    """A problem with what does not change while it is solved."""
+
     def __init__(self, problem: Problem, start: Vector) -> None:
         self.problem = problem
         s, cell, self.weights = problem.space.quadrature()
         self.nodes = problem.space.basis(s, cell)
         self.basis = np.stack(problem.points[1:], axis=1)  # (P, 3, k)
-        x, _, _ = problem.points.of(start)
-        self.unit = np.sqrt(x)[:, None]
+        self.unit = np.sqrt(problem.points.of(start)[0])[:, None]  # sqrt(X) of (2)
 
     def rows(self, c: Vector) -> _Rows | None:
-        """Slacks and their slopes; None where x is not positive."""
+        """Slacks (1) to (3); None where x is not positive."""
         x, u, w = (part[:, None] for part in self.problem.points.of(c))
         if not (x > 0).all():
             return None
+        parts = [*self._two_sided(x, u), *self._third_order(x, u, w), *self._norms(x, u)]
+        slack, *slopes = (np.concatenate(part, axis=1) for part in zip(*parts, strict=True))
+        return _Rows(slack, np.stack(slopes, axis=-1))
+
+    def _two_sided(self, x: Values, u: Values) -> list[tuple[Values, ...]]:
+        a, b, c, e = self.problem.two_sided
         root = np.sqrt(x)
-        p = self.problem.two_sided
-        y = p.a * u + p.b * x + p.c
-        room = 1 - p.e * root
-        bend = p.e / (2 * root)
-        none = np.zeros_like(y)
-        slacks = [room - y, room + y]
-        by_x, by_u, by_w = [-bend - p.b, -bend + p.b], [-p.a, p.a], [none, none]
-        p = self.problem.third_order
-        if p.a.shape[1]:
-            y = (p.a * w + p.b * u + p.c * x + p.d) * self.unit
-            room = self.unit / root
-            bend = -room / (2 * x)
-            slacks += [room - y, room + y]
-            by_x += [bend - p.c * self.unit, bend + p.c * self.unit]
-            by_u += [-p.b * self.unit, p.b * self.unit]
-            by_w += [-p.a * self.unit, p.a * self.unit]
+        y, room, bend, none = a * u + b * x + c, 1 - e * root, e / (2 * root), np.zeros_like(a)
+        return [(room - y, -bend - b, -a, none), (room + y, -bend + b, a, none)]
+
+    def _third_order(self, x: Values, u: Values, w: Values) -> list[tuple[Values, ...]]:
+        a, b, c, d = (part * self.unit for part in self.problem.third_order)
+        y = a * w + b * u + c * x + d
+        room = np.broadcast_to(self.unit / np.sqrt(x), y.shape)
+        bend = -room / (2 * x)
+        return [(room - y, bend - c, -b, -a), (room + y, bend + c, b, a)]
+
+    def _norms(self, x: Values, u: Values) -> list[tuple[Values, ...]]:
         p = self.problem.norms
-        if p.la.shape[1]:
-            v = p.a * u[..., None] + p.b * x[..., None] + p.c
-            size = np.sqrt(np.sum(v * v, axis=-1) + 1e-12)
-            e = v / size[..., None]
-            slacks.append(1 + p.la * u + p.lb * x + p.lc - size)
-            by_x.append(p.lb - np.sum(e * p.b, axis=-1))
-            by_u.append(p.la - np.sum(e * p.a, axis=-1))
-            by_w.append(np.zeros_like(size))
-        slope = np.stack([np.concatenate(part, axis=1) for part in (by_x, by_u, by_w)], axis=-1)
-        return _Rows(np.concatenate(slacks, axis=1), slope)
+        v = p.a * u[..., None] + p.b * x[..., None] + p.c
+        size = np.sqrt(np.sum(v * v, axis=-1) + _ROUND)
+        e = v / size[..., None]
+        by_x, by_u = (np.sum(e * part, axis=-1) for part in (p.b, p.a))
+        slack = 1 + p.la * u + p.lb * x + p.lc - size
+        return [(slack, p.lb - by_x, p.la - by_u, np.zeros_like(size))]
 
     def totals(self, c: Vector) -> _Totals:
-        """Slacks of the averages: integral of (1 - y^2) dt, over the dwell as well."""
+        """Integral of (1 - y^2) dt for each average, over the dwell as well."""
         x, u, _ = self.nodes.of(c)
         root = np.sqrt(x)
-        slacks, slopes = [], []
-        for p in self.problem.averages:
+        slacks, slopes = [], np.zeros((len(self.problem.averages), len(c)))
+        for row, p in zip(slopes, self.problem.averages, strict=True):
             y = p.a * u + p.b * x + p.c
             slacks.append(np.sum(self.weights * (1 - y * y) / root) + p.dwell * (1 - p.idle**2))
             by_x = -2 * y * p.b / root - (1 - y * y) / (2 * x * root)
             by_u = -2 * y * p.a / root
             local = by_x[:, None] * self.nodes.x + by_u[:, None] * self.nodes.u
-            slopes.append(self.spread(self.weights[:, None] * local, self.nodes))
-        n = len(c)
-        return _Totals(np.array(slacks), np.array(slopes).reshape(len(slacks), n))
+            row += self.spread(self.weights[:, None] * local, self.nodes)
+        return _Totals(np.array(slacks), slopes)
 
-    def spread(self, local: Float[np.ndarray, "P k"], basis: Basis) -> Vector:
-        """Sum of contributions to each coefficient."""
-        total = np.zeros(self.problem.space.size)
-        for k in range(local.shape[1]):
-            np.add.at(total, basis.first + k, local[:, k])
-        return total
-
-    def objective(self, c: Vector) -> tuple[float, Vector, np.ndarray]:
-        """What is made least, its slope, and its curvature at each node, (Q, k, k)."""
+    def objective(self, c: Vector) -> tuple[float, Vector, Blocks]:
+        """What is made least, its slope, and its curvature at each node."""
         x, _, _ = self.nodes.of(c)
-        b = self.nodes.x
-        if not self.problem.fastest:
-            # weights carry ds; the integral of x has no root in it
-            slope = self.spread(-self.weights[:, None] * b, self.nodes)
-            return (
-                float(-np.sum(self.weights * x)),
-                slope,
-                np.zeros((len(x), b.shape[1], b.shape[1])),
-            )
-        root = np.sqrt(x)
-        slope = self.spread((-0.5 * self.weights / (x * root))[:, None] * b, self.nodes)
-        bent = 0.75 * self.weights / (x * x * root)
-        return (
-            float(np.sum(self.weights / root)),
-            slope,
-            bent[:, None, None] * b[:, :, None] * b[:, None, :],
+        b, omega, root = self.nodes.x, self.weights, np.sqrt(x)
+        if self.problem.fastest:
+            value, slope = float(np.sum(omega / root)), -0.5 * omega / (x * root)
+            bent = 0.75 * omega / (x * x * root)
+        else:
+            value, slope, bent = float(-np.sum(omega * x)), -omega, np.zeros_like(x)
+        blocks = bent[:, None, None] * b[:, :, None] * b[:, None, :]
+        return value, self.spread(slope[:, None] * b, self.nodes), blocks
+
+    def spread(self, local: Values, basis: Basis) -> Vector:
+        """The sum of what points contribute to each coefficient."""
+        n = self.problem.space.size
+        return sum(
+            (np.bincount(basis.first + k, local[:, k], minlength=n) for k in range(local.shape[1])),
+            start=np.zeros(n),
         )
 
-    def banded(self, local: np.ndarray, first: np.ndarray, band: np.ndarray) -> None:
-        """Add (P, k, k) blocks to the lower band."""
-        k = local.shape[1]
-        for i in range(k):
-            for j in range(i + 1):
-                np.add.at(band[i - j], first + j, local[:, i, j])
+    def pulled(self, weights: Values, rows: _Rows) -> Vector:
+        """sum of `weights` times the slopes of the slacks, by the coefficients."""
+        local = np.einsum("pr,pri->pi", weights, rows.slope)
+        return self.spread(np.einsum("pi,pik->pk", local, self.basis), self.problem.points)
+
+    def direction(self, state: _State, slope: Vector, bent: Blocks, mu: float) -> Vector:
+        """The step of (4)."""
+        rows, totals = state.rows, state.totals
+        stiff = rows.slope * (state.lam / rows.slack)[..., None]
+        curve = np.matmul(np.swapaxes(stiff, 1, 2), rows.slope)
+        local = np.matmul(np.swapaxes(self.basis, 1, 2), np.matmul(curve, self.basis))
+        band = np.zeros((self.basis.shape[2], len(slope)))
+        for blocks, first in ((local, self.problem.points.first), (bent, self.nodes.first)):
+            _add_blocks(band, blocks, first)
+        band[0] *= 1 + 1e-14
+        right = self.pulled(mu / rows.slack, rows) - slope + totals.slope.T @ (mu / totals.slack)
+        factor = (cholesky_banded(band, lower=True, check_finite=False), True)
+        step = cho_solve_banded(factor, right, check_finite=False)
+        if len(state.nu):  # dense rows by the formula of Woodbury
+            V = cho_solve_banded(factor, totals.slope.T, check_finite=False)
+            small = np.diag(totals.slack / state.nu) + totals.slope @ V
+            step = step - V @ np.linalg.solve(small, totals.slope @ step)
+        return step
+
+    def moved(self, state: _State, step: Vector, mu: float) -> _State:
+        """The longest part of the step that keeps a part of each slack and multiplier."""
+        rows, totals = state.rows, state.totals
+        change = np.einsum("pri,pi->pr", rows.slope, np.stack(self.problem.points.of(step), 1))
+        total_change = totals.slope @ step
+        dlam = (mu - state.lam * change) / rows.slack - state.lam
+        dnu = (mu - state.nu * total_change) / totals.slack - state.nu
+        dual = min(_room(state.lam, dlam), _room(state.nu, dnu))
+        lam, nu = state.lam + dual * dlam, state.nu + dual * dnu
+        size = min(_room(rows.slack, change), _room(totals.slack, total_change))
+        while size > _SHORTEST:
+            c = state.c + size * step
+            new = self.rows(c)
+            if new is not None and (new.slack > _LEAST * rows.slack).all():
+                new_totals = self.totals(c)
+                if (new_totals.slack > _LEAST * totals.slack).all():
+                    return _State(c, new, new_totals, lam, nu)
+            size *= 0.7
+        return state._replace(lam=lam, nu=nu)
+
+    def started(self, start: Vector) -> _State:
+        """`start`, slowed down until it is well inside, with multipliers that fit."""
+        c = start
+        for _ in range(200):
+            rows = self.rows(c)
+            if rows is not None and (rows.slack > _CLEAR).all():
+                totals = self.totals(c)
+                if (totals.slack > 0).all():
+                    break
+            c = 0.7 * c
+        else:
+            raise InputError("No speed is slow enough for all limits along this path.")
+        mu = abs(self.objective(c)[0]) / (rows.slack.size + totals.slack.size)
+        return _State(c, rows, totals, mu / rows.slack, mu / totals.slack)
 
 
-def solve(problem: Problem, start: Vector, *, tolerance: float = 1e-8, most: int = 150) -> Solution:
-    """The profile of least time (or largest integral of x) within the limits.
-
-    `start` are the coefficients of a profile; it is slowed down until it is inside.
-    """
-    solver = _Solver(problem, start)
-    c = _slowed(solver, start)
-    rows, totals = solver.rows(c), solver.totals(c)
-    assert rows is not None
-    f, _, _ = solver.objective(c)
-    count = rows.slack.size + totals.slack.size
-    mu = max(abs(f), 1e-3) / count
-    lam, nu = mu / rows.slack, mu / totals.slack
-    step = 0
-    for step in range(most):
-        f, slope, bent = solver.objective(c)
-        dual = (
-            solver.spread(
-                np.einsum("pr,pri,pik->pk", lam, rows.slope, solver.basis, optimize=True),
-                problem.points,
-            )
-            + totals.slope.T @ nu
-        )
-        gap = float(np.sum(lam * rows.slack) + nu @ totals.slack)
-        residual = np.abs(slope - dual).max() / np.abs(slope).max()
-        if gap < tolerance * abs(f) and residual < 1e-6:
-            break
-        mu = 0.1 * gap / count if step else mu
-        moved = _direction(solver, rows, totals, lam, nu, slope, bent, mu)
-        size, found = _longest(solver, c, rows, totals, moved)
-        ds = np.einsum("pri,pi->pr", rows.slope, _at(solver, moved))
-        dlam = mu / rows.slack - lam - lam / rows.slack * ds
-        dt = totals.slope @ moved
-        dnu = mu / totals.slack - nu - nu / totals.slack * dt
-        dual_size = min(_room(lam, dlam), _room(nu, dnu))
-        c = c + size * moved
-        rows, totals = found
-        lam, nu = lam + dual_size * dlam, nu + dual_size * dnu
-        if DEBUG:
-            print(step, f, gap, residual, size, dual_size, mu)
-    T = float(np.sum(solver.weights / np.sqrt(solver.nodes.of(c)[0])))
-    scale = solver.unit[:, 0] / np.sqrt(problem.points.of(c)[0])
-    return Solution(c, T, rows.slack, lam, totals.slack, nu, scale, gap / abs(f), step)
+def _add_blocks(band: Float[np.ndarray, "k n"], blocks: Blocks, first: np.ndarray) -> None:
+    """Add symmetric blocks to a matrix kept as its lower band."""
+    k, n = band.shape
+    for i in range(k):
+        for j in range(i + 1):
+            band[i - j] += np.bincount(first + j, blocks[:, i, j], minlength=n)
 
 
-DEBUG = False
-
-
-def _at(solver, moved):
-    return np.stack(solver.problem.points.of(moved), axis=1)
-
-
-def _room(values, change):
+def _room(values: np.ndarray, change: np.ndarray) -> float:
+    """The part of a change, at most all of it, that leaves _KEPT of each value."""
     falling = change < 0
     if not falling.any():
         return 1.0
     return min(1.0, (1 - _KEPT) * float((-values[falling] / change[falling]).min()))
 
 
-def _direction(solver, rows, totals, lam, nu, slope, bent, mu):
-    problem = solver.problem
-    k = problem.space.degree + 1
-    band = np.zeros((k, problem.space.size))
-    weight = lam / rows.slack
-    curve = np.matmul(np.swapaxes(rows.slope * weight[..., None], 1, 2), rows.slope)  # (P,3,3)
-    local = np.matmul(np.swapaxes(solver.basis, 1, 2), np.matmul(curve, solver.basis))
-    solver.banded(local, problem.points.first, band)
-    solver.banded(bent, solver.nodes.first, band)
-    band[0] *= 1 + 1e-14
-    pull = np.einsum("pr,pri->pi", mu / rows.slack, rows.slope)
-    right = -slope + solver.spread(np.einsum("pi,pik->pk", pull, solver.basis), problem.points)
-    right += totals.slope.T @ (mu / totals.slack)
-    factor = cholesky_banded(band, lower=True, check_finite=False)
-    found = cho_solve_banded((factor, True), right, check_finite=False)
-    if len(nu):
-        U = totals.slope.T
-        V = cho_solve_banded((factor, True), U, check_finite=False)
-        small = np.diag(totals.slack / nu) + totals.slope @ V
-        found = found - V @ np.linalg.solve(small, totals.slope @ found)
-    return found
+def solve(problem: Problem, start: Vector, *, tolerance: float = 1e-8, most: int = 200) -> Solution:
+    """The profile of least time (or largest integral of x) within the limits.
 
-
-def _longest(solver, c, rows, totals, moved):
-    """The longest part of the step that keeps a part of each slack."""
-    ds = np.einsum("pri,pi->pr", rows.slope, _at(solver, moved))
-    size = min(_room(rows.slack, ds), _room(totals.slack, totals.slope @ moved))
-    while size > 1e-12:
-        found = solver.rows(c + size * moved)
-        if found is not None:
-            new = solver.totals(c + size * moved)
-            if (found.slack > 0.1 * _KEPT * rows.slack).all() and (
-                new.slack > 0.1 * _KEPT * totals.slack
-            ).all():
-                return size, (found, new)
-        size *= 0.7
-    return 0.0, (rows, totals)
-
-
-def _slowed(solver: _Solver, start: Vector) -> Vector:
-    c = start
-    for _ in range(200):
-        rows = solver.rows(c)
-        if rows is not None and (rows.slack > 0.1).all() and (solver.totals(c).slack > 0).all():
-            return c
-        c = 0.7 * c
-    raise ValueError("no feasible start")
+    `start` are the coefficients of a profile; it is slowed down until it is inside.
+    """
+    solver = _Solver(problem, start)
+    state = solver.started(start)
+    count = state.lam.size + state.nu.size
+    value, steps = 0.0, 0
+    for steps in range(1, most + 1):
+        value, slope, bent = solver.objective(state.c)
+        dual = solver.pulled(state.lam, state.rows) + state.totals.slope.T @ state.nu
+        residual = np.abs(slope - dual).max() / np.abs(slope).max()
+        if state.gap < tolerance * abs(value) and residual < _BALANCED:
+            break
+        mu = 0.1 * state.gap / count if steps > 1 else state.gap / count
+        state = solver.moved(state, solver.direction(state, slope, bent, mu), mu)
+    x, _, _ = solver.nodes.of(state.c)
+    return Solution(
+        c=state.c,
+        duration=float(np.sum(solver.weights / np.sqrt(x))),
+        slack=state.rows.slack,
+        price=state.lam,
+        average_slack=state.totals.slack,
+        average_price=state.nu,
+        scale=solver.unit[:, 0] / np.sqrt(problem.points.of(state.c)[0]),
+        gap=state.gap / abs(value),
+        steps=steps,
+    )

@@ -133,9 +133,16 @@ class _Collected:
         self.norms: list[tuple] = []
         self.columns: tuple[list[Column], list[Column], list[Column]] = ([], [], [])
 
-    def add(self, column: Column, a: np.ndarray, b: np.ndarray, c: np.ndarray, e: object = 0.0):
+    def add(
+        self,
+        column: Column,
+        a: np.ndarray,
+        b: np.ndarray,
+        c: np.ndarray,
+        e: np.ndarray | None = None,
+    ) -> None:
         """|a u + b x + c| + e sqrt(x) <= 1."""
-        self.two.append((a, b, c, np.broadcast_to(e, a.shape)))  # pyright: ignore[reportArgumentType]
+        self.two.append((a, b, c, np.zeros_like(a) if e is None else e))
         self.columns[0].append(column)
 
     def add_third(self, column: Column, *parts: np.ndarray) -> None:

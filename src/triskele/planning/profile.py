@@ -128,7 +128,7 @@ class Profile(NamedTuple):
 
     def duration(self) -> float:
         """Of the whole path [s]."""
-        return float(self.times(1)[1][-1])
+        return float(self.times()[1][-1])
 
     def times(self, parts: int = 8) -> tuple[Series, Series]:
         """s at `parts` steps of each cell, and when it is reached [s]."""
@@ -152,7 +152,10 @@ class Profile(NamedTuple):
         pieces = BPoly.from_derivatives(times, np.stack([nodes, np.sqrt(x), u], axis=1))
         s = np.clip(pieces(np.clip(t, 0, times[-1])), 0, 1)
         x, u, w = self._at_inside(s)
-        return s, np.sqrt(x), u, w * np.sqrt(x)
+        rest = (t <= 0) | (t >= (1 - 1e-12) * times[-1])
+        sd = np.where(rest, 0.0, np.sqrt(x))
+        sdd = np.where(rest & (self.space.exponent > 1), 0.0, u)
+        return s, sd, sdd, w * np.sqrt(x)
 
     def _at_inside(self, s: Series) -> tuple[Series, Series, Series]:
         """`at`; at rest, where w is not finite but w sqrt(x) is, just beside it."""

@@ -103,5 +103,5 @@ def core(
 
     Each limit is |a u + b x + c| <= 1.
     """
-    x, most = _passes(*map(jnp.asarray, (s, a, b, c)), both_ends)
+    x, most = _passes(jnp.asarray(s), jnp.asarray(a), jnp.asarray(b), jnp.asarray(c), both_ends)
     return np.asarray(x), np.asarray(most)

@@ -1,0 +1,572 @@
+"""The commands `plan` and `rate`."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+
+import typer
+
+from triskele.cli.inputs import AsJson, RobotName, built, number, positive, whole
+from triskele.cli.multibody import used_facts
+from triskele.cli.output import (
+    give,
+    note,
+    note_assumptions,
+    print_rows,
+    progress_bar,
+    table_and_figure,
+)
+from triskele.cli.payloads import Carried, CarriedCentre, CarriedInertia, carried_payload
+from triskele.cli.shapes import Asked, gathered, option, route, routed
+from triskele.errors import InputError, UnknownName, did_you_mean
+
+if TYPE_CHECKING:
+    from triskele.description.schema import Payload, Robot
+    from triskele.description.tables import Table
+    from triskele.dynamics.limits import LimitUse
+    from triskele.dynamics.torques import MotionDemands
+    from triskele.kinematics.mechanism import AbstractMechanism
+    from triskele.kinematics.motion import Motion
+    from triskele.kinematics.path import AbstractPath
+    from triskele.planning.plan import Plan
+
+_FORMATS = (".csv", ".parquet", ".npz", ".json", ".yaml", ".yml")
+_PERIOD = 1e-3  #: of samples, where the robot file has none [s]
+_TOLERATED = 1.005  #: use of a limit in a replay; more is remarked on
+_LISTED = 8  #: limits in the table
+_WORTH = 1e-5  #: gains below this are not printed [s]
+_APART = 0.03  #: gaps of s in which nothing binds, and that are not worth a word
+_EXPECTED = {
+    "step-start": "this method bounds them at 201 points and starts with a step of acceleration",
+    "largest-speed": "this method bounds them at 201 points and starts with a step of acceleration",
+    "no-jerk": "this method leaves jerks out",
+    "core": "this method leaves jerks out and holds limits at the nodes of its grid",
+}
+
+_CARRYING = {
+    "payload": Carried,
+    "payload_centre": CarriedCentre,
+    "payload_inertia": CarriedInertia,
+    "payload_grip": Annotated[str | None, option("Force that holds it to a suction cup [N].")],
+    "grip_friction": Annotated[str | None, option("Between it and the cup.", "0.5")],
+    "payload_tolerance": Annotated[str | None, option("Of its mass, as 0.1 or 10%.", "0")],
+    "centre_tolerance": Annotated[str | None, option("Of its centre of mass [m].", "0")],
+}
+_BOUNDING = {
+    "limit": Annotated[
+        list[str] | None,
+        typer.Option(help="Instead of the file's, as rod_force=100N; again for more."),
+    ],
+    "margin": Annotated[
+        list[str] | None,
+        typer.Option(help="Part of a limit kept free, as rod_force=0.2; again for more."),
+    ],
+    "period": Annotated[
+        str | None, option("Between samples [s].", "that of the position control, or 1 ms")
+    ],
+    "rate": Annotated[str | None, option("Or samples per second [Hz].")],
+    "cells": Annotated[
+        int | None,
+        typer.Option(help="Of the profile.", show_default="240", parser=whole, metavar="<int>"),
+    ],
+}
+Given = Mapping[str, Any]
+Frictionless = Annotated[bool, typer.Option(help="Leave friction out.")]
+Out = Annotated[
+    Path | None,
+    typer.Option(help="Write the samples (.csv, .parquet, .npz), or ROS 2's (.json, .yaml)."),
+]
+Drawing = Annotated[Path | None, typer.Option(help="Write a figure as well.")]
+
+
+def _ordered(command: Any) -> Any:  # noqa: ANN401 (a command, and one with more options)
+    """`command` with the options of payload, limits and samples, those given as `given`."""
+    return gathered(command, "given", {**_CARRYING, **_BOUNDING})
+
+
+@_ordered
+@routed
+def plan(
+    robot: RobotName,
+    path: Annotated[
+        str,
+        typer.Option(
+            help="u-turn, u-turn-legs, pick-and-place, line, circle, rating-cycle, or way-points "
+            "in a table."
+        ),
+    ] = "u-turn",
+    options: "Mapping[str, str | int]" = {},  # noqa: B006 (replaced by `routed`)
+    given: "Given" = {},  # noqa: B006 (replaced by `_ordered`)
+    method: Annotated[
+        str, typer.Option(help="minimum-time, step-start, largest-speed, no-jerk or core.")
+    ] = "minimum-time",
+    frictionless: Frictionless = False,
+    dwell: Annotated[str | None, option("Rest after the motion [s].", "0")] = None,
+    json: AsJson = False,
+    out: Out = None,
+    figure: Drawing = None,
+) -> None:
+    """The fastest motion along a path within all limits of a robot, and what bounds it.
+
+    Example: triskele plan abb_irb360_6_1600 --payload plate
+    """
+    table, drawing = table_and_figure(out, figure, *_FORMATS)
+    task = _task(robot, given, not frictionless, dwell, method)
+    found = route(Asked(task.robot, task.mechanism, options), path)
+    legs = _planned(task, [found])
+    files = _drawn(task, legs, table, drawing)
+    data = {"path": path, **_summary(task, legs)}
+    _write(*files, table, drawing)
+    give(data, None, json, lambda: _print(data))
+    _remark(task, legs)
+    note_assumptions(_facts(task), robot)
+
+
+@_ordered
+def rate(
+    robot: RobotName,
+    given: "Given" = {},  # noqa: B006 (replaced by `_ordered`)
+    turn: Annotated[str | None, option("Of the flange on the way, as 90deg.", "0")] = None,
+    frictionless: Frictionless = False,
+    json: AsJson = False,
+    out: Out = None,
+    figure: Drawing = None,
+) -> None:
+    """Cycles per minute of the 25/305/25 mm cycle of data sheets, and what bounds them.
+
+    Up 25 mm, across 305 mm and down 25 mm, corners rounded, and back the same way, each in the
+    least time that limits allow.
+
+    Example: triskele rate abb_irb360_6_1600 --payload 1
+    """
+    table, drawing = table_and_figure(out, figure, *_FORMATS)
+    task = _task(robot, given, not frictionless, None, "minimum-time")
+    options = {} if turn is None else {"turn": turn}
+    there = route(Asked(task.robot, task.mechanism, options), "rating-cycle")
+    legs = _planned(task, [there, _reversed(there)])
+    files = _drawn(task, legs, table, drawing)
+    data = {"path": "rating-cycle", **_summary(task, legs)}
+    _write(*files, table, drawing)
+    give(data, None, json, lambda: _print(data))
+    _remark(task, legs)
+    note_assumptions(_facts(task), robot)
+
+
+# What is asked for
+
+
+class _Task(NamedTuple):
+    """The robot, within the limits asked for, and how it is to be planned."""
+
+    robot: "Robot"
+    mechanism: "AbstractMechanism"
+    payload: "Payload | None"
+    replaced: tuple[str, ...]  #: limits given in place of the file's
+    margins: Mapping[str, float]
+    friction: bool
+    dwell: float
+    method: str
+    period: float  #: [s]
+    cells: int
+
+
+def _task(name: str, given: Given, friction: bool, dwell: str | None, method: str) -> _Task:
+    from triskele.planning.plan import METHODS
+
+    if method not in METHODS:
+        raise UnknownName(f"--method: there is no '{method}'. {did_you_mean(method, METHODS)}")
+    robot, mechanism = built(name)
+    limits = dict(_pairs(given.get("limit"), "--limit", "rod_force=100N"))
+    margins = _pairs(given.get("margin"), "--margin", "rod_force=0.2")
+    return _Task(
+        robot=_limited(robot, limits),
+        mechanism=mechanism,
+        payload=_carried(robot, given),
+        replaced=tuple(limits),
+        margins={key: number(text, "", f"--margin {key}") for key, text in margins},
+        friction=friction,
+        dwell=0.0 if dwell is None else number(dwell, "s", "--dwell"),
+        method=method,
+        period=_period(robot, given),
+        cells=given.get("cells", 240),
+    )
+
+
+def _pairs(texts: Sequence[str] | None, place: str, example: str) -> Iterator[tuple[str, str]]:
+    """Name and value of each `name=value`."""
+    for text in texts or ():
+        key, sign, value = (part.strip() for part in text.partition("="))
+        if not (key and sign and value):
+            raise InputError(f"{place}: '{text}' is not a name and a value, such as {example}.")
+        yield key, value
+
+
+def _limited(robot: "Robot", given: Mapping[str, str]) -> "Robot":
+    """`robot` with limits in place of those of its file; bare numbers are SI."""
+    from pydantic import ValidationError
+
+    from triskele.description.schema import Limits
+
+    limits = robot.limits.model_dump(exclude_none=True)
+    known = [key for key in Limits.model_fields if key != "source"]
+    for key, text in given.items():
+        if key not in known:
+            raise UnknownName(f"--limit: there is no limit '{key}'. {did_you_mean(key, known)}")
+        parts = [_plain(part) for part in text.split(",")]
+        try:
+            limits = Limits.model_validate({**limits, key: parts[0] if len(parts) == 1 else parts})
+        except ValidationError as error:
+            message = error.errors()[0]["msg"].removeprefix("Value error, ")
+            raise InputError(f"--limit {key}: {message}") from None
+        limits = limits.model_dump(exclude_none=True)
+    return robot.model_copy(update={"limits": Limits.model_validate(limits)})
+
+
+def _plain(text: str) -> float | str:
+    try:
+        return float(text)
+    except ValueError:
+        return text.strip()
+
+
+def _carried(robot: "Robot", given: Given) -> "Payload | None":
+    """The payload, with what is said of its grip and its tolerances."""
+    found = carried_payload(
+        robot, *(given.get(key) for key in ("payload", "payload_centre", "payload_inertia"))
+    )
+    update: dict[str, float] = {}
+    for key, field, unit in (
+        ("payload_grip", "grip_force", "N"),
+        ("grip_friction", "grip_friction", ""),
+        ("payload_tolerance", "mass_tolerance", ""),
+        ("centre_tolerance", "centre_tolerance", "m"),
+    ):
+        if key not in given:
+            continue
+        place = f"--{key.replace('_', '-')}"
+        if found is None:
+            raise InputError(f"{place} needs --payload, the mass, beside it.")
+        update[field] = positive(given[key], unit, place, 0.0)
+    if update.get("mass_tolerance", 0.0) >= 1:
+        raise InputError("--payload-tolerance is a part of the mass, below 1 or 100%.")
+    if found is None or not update:
+        return found
+    found = found.model_copy(update=update)
+    if "grip_friction" in update and found.grip_force is None:
+        raise InputError("--grip-friction needs --payload-grip, the force, beside it.")
+    return found
+
+
+def _period(robot: "Robot", given: Given) -> float:
+    """Between samples [s]."""
+    if "period" in given and "rate" in given:
+        raise InputError("--period and --rate say the same; give one of them.")
+    if "rate" in given:
+        return 1 / positive(given["rate"], "Hz", "--rate", 1.0)
+    control = robot.control.position_period if robot.control is not None else None
+    return positive(given.get("period"), "s", "--period", control or _PERIOD)
+
+
+# What is found
+
+
+class _Leg(NamedTuple):
+    """A plan, its samples, and what they take."""
+
+    plan: "Plan"
+    motion: "Motion"
+    demands: "MotionDemands"  #: of the payload as it is
+    uses: "tuple[LimitUse, ...]"  #: of each limit, whatever the payload is within its tolerance
+
+    @property
+    def step(self) -> float:
+        """Largest joint acceleration of the first sample, as a part of the largest of all."""
+        import numpy as np
+
+        qdd = np.abs(np.asarray(self.demands.joints.qdd))
+        return float((qdd[0] / np.maximum(qdd.max(axis=0), 1e-12)).max())
+
+
+def _planned(task: _Task, paths: "Sequence[AbstractPath]") -> list[_Leg]:
+    from triskele.planning.plan import plan as planned
+
+    plans, n = [], len(paths)
+    with progress_bar("planning") as report:
+        for k, path in enumerate(paths):
+            found = planned(
+                task.robot,
+                path,
+                task.payload,
+                method=task.method,
+                margins=task.margins,
+                friction=task.friction,
+                dwell=task.dwell,
+                cells=task.cells,
+                progress=lambda part, k=k: report((k + part) / n),
+            )
+            plans.append(found)
+    return [_replayed(task, found) for found in plans]
+
+
+def _reversed(path: "AbstractPath") -> "AbstractPath":
+    from triskele.kinematics.path import Rounded
+
+    assert isinstance(path, Rounded), "the cycle runs along way-points"
+    return Rounded(path.way_points[::-1], path.radius)
+
+
+def _replayed(task: _Task, found: "Plan") -> _Leg:
+    """The samples that are written, put to the exact model and all limits.
+
+    Limits are those of the plan, margins included; each extreme of the payload is put to them.
+    """
+    from triskele.dynamics.torques import torques
+    from triskele.planning.limits import payload_cases
+
+    motion = found.motion(period=task.period)
+    limits = task.robot.limits
+    margin = task.margins.get("peak_torque", limits.margin)
+    robot = task.robot.model_copy(update={"limits": limits.model_copy(update={"margin": margin})})
+    cases = [
+        torques(robot, motion, case, friction=task.friction) for case in payload_cases(task.payload)
+    ]
+    planned = {(item.label, item.unit): item.allowed for item in found.limits}
+    rms = dict(zip(_rms_names(task), _rms(task, cases[0]), strict=True))
+    worst: dict[str, LimitUse] = {}
+    for use in (use for demands in cases for use in demands.limits):
+        if use.name in rms:  # over motion and rest, of the payload as it is
+            use = use._replace(worst=rms[use.name], use=rms[use.name] / use.allowed)
+        allowed = planned.get((use.name, use.unit))
+        if allowed is not None:
+            use = use._replace(allowed=allowed, use=use.use * use.allowed / allowed)
+        if use.name not in worst or use.use > worst[use.name].use:
+            worst[use.name] = use
+    uses = tuple(sorted(worst.values(), key=lambda use: -round(use.use, 9)))
+    return _Leg(found, motion, cases[0], uses)
+
+
+def _rms_names(task: _Task) -> list[str]:
+    words = ("torque" if c.unit == "rad" else "force" for c in task.mechanism.joint_coordinates)
+    return [f"RMS {word} of motor {k + 1}" for k, word in enumerate(words)]
+
+
+def _rms(task: _Task, demands: "MotionDemands") -> list[float]:
+    """Root mean square of each effort [N m, N], over the motion and the rest after it."""
+    if not task.dwell:
+        return demands.rms.tolist()
+    import equinox as eqx
+    import numpy as np
+
+    from triskele.dynamics.inverse import inverse_dynamics
+    from triskele.dynamics.robot import rigid
+    from triskele.numerics import tabulate
+
+    model = rigid(task.robot, task.payload, friction=task.friction)
+    x = np.asarray(task.mechanism.forward(demands.joints.q[-1]).value)[None, :]
+    held = np.concatenate(tabulate(eqx.Partial(inverse_dynamics, model))(x, 0 * x, 0 * x))
+    moving, whole = demands.t[-1], demands.t[-1] + task.dwell
+    return np.sqrt((demands.rms**2 * moving + held**2 * task.dwell) / whole).tolist()
+
+
+def _facts(task: _Task) -> tuple:
+    """Assumptions that the plan rests on; limits given in their place are none."""
+    limits = task.robot.assumptions("limits")
+    kept = tuple(f for f in limits if f.key.removeprefix("limits.") not in task.replaced)
+    return (*used_facts(task.robot), *kept)
+
+
+# What is told
+
+
+def _summary(task: _Task, legs: list[_Leg]) -> dict[str, Any]:
+    import numpy as np
+
+    from triskele.export.demands import effort_unit
+
+    duration = sum(leg.plan.duration for leg in legs)
+    ways = 2 // len(legs)  # a plan of one way stands for the way back as well
+    mean = np.sqrt(np.mean([np.square(_rms(task, leg.demands)) for leg in legs], axis=0))
+    drives = {}
+    for k, joint in enumerate(task.mechanism.joint_coordinates):
+        effort = np.concatenate([leg.demands.tau[:, k] for leg in legs])
+        speed = np.concatenate([np.asarray(leg.demands.joints.qd)[:, k] for leg in legs])
+        drives[f"motor_{k + 1}"] = {
+            "unit": effort_unit(joint),
+            "peak": float(effort[np.abs(effort).argmax()]),
+            "rms": float(mean[k]),
+            "speed_unit": f"{joint.unit}/s",
+            "peak_speed": float(np.abs(speed).max()),
+        }
+    return {
+        "robot": task.robot.name,
+        "method": task.method,
+        "duration": duration,
+        "dwell": task.dwell,
+        "picks_per_minute": 60 / (ways * (duration + task.dwell * len(legs))),
+        "there_and_back": len(legs) > 1,
+        "gap": max(leg.plan.gap for leg in legs),
+        "drives": drives,
+        "limits": _limits(legs),
+        "gains": _gains(legs, ways),
+        "binding": [
+            [{"from": a, "to": b, "limit": label} for a, b, label in _runs(leg.plan)]
+            for leg in legs
+        ],
+        "replay": _replay_summary(task, legs),
+        "assumptions": [fact._asdict() for fact in _facts(task)],
+    }
+
+
+def _limits(legs: list[_Leg]) -> list[dict[str, Any]]:
+    """Each limit where it is used most, on whichever way."""
+    found: dict[str, dict[str, Any]] = {}
+    for way, leg in enumerate(legs):
+        for item in leg.plan.limits:
+            entry = item._asdict() | {"way": way + 1}
+            if item.label not in found or found[item.label]["use"] < item.use:
+                found[item.label] = entry
+    return sorted(found.values(), key=lambda item: (-round(item["use"], 6), item["price"] or 0.0))
+
+
+def _gains(legs: list[_Leg], ways: int) -> dict[str, float]:
+    """What a pick gains [s] if a limit of the file is raised by 10 %."""
+    found: dict[str, float] = {}
+    for leg in legs:
+        for key, gain in leg.plan.prices.items():
+            found[key] = found.get(key, 0.0) + ways * gain
+    return dict(sorted(found.items(), key=lambda pair: -pair[1]))
+
+
+def _runs(plan: "Plan") -> list[tuple[float, float, str]]:
+    """From where to where on the path a limit binds, and which; short gaps are closed."""
+    runs: list[tuple[float, float, str]] = []
+    for s, label in zip(plan.s.tolist(), plan.binding, strict=True):
+        if runs and label == runs[-1][2] and s - runs[-1][1] < _APART:
+            runs[-1] = (runs[-1][0], s, label)
+        elif label:
+            runs.append((s, s, label))
+    return runs
+
+
+def _replay_summary(task: _Task, legs: list[_Leg]) -> dict[str, Any]:
+    worst = max((leg.uses[0] for leg in legs if leg.uses), key=lambda use: use.use, default=None)
+    return {
+        "samples": sum(len(leg.demands.t) for leg in legs) - len(legs) + 1,
+        "period": task.period,
+        "worst": None if worst is None else worst._asdict(),
+        "exceeded": [use._asdict() for leg in legs for use in leg.uses if use.use > _TOLERATED],
+        "start_step": max(leg.step for leg in legs),
+    }
+
+
+def _print(data: dict[str, Any]) -> None:
+    rest = f", {data['dwell']:g} s of rest after each way" if data["dwell"] else ""
+    if data["there_and_back"]:
+        typer.echo(f"{data['duration']:.4f} s there and back ({data['method']})")
+        typer.echo(f"{data['picks_per_minute']:.1f} cycles per minute{rest}")
+    else:
+        typer.echo(f"{data['duration']:.4f} s along the path ({data['method']})")
+        typer.echo(
+            f"{data['picks_per_minute']:.1f} picks per minute: there, and back in the same "
+            f"time{rest}"
+        )
+    typer.echo()
+    rows = [
+        (
+            name.replace("_", " "),
+            f"{item['peak']:.4g}",
+            f"{item['rms']:.4g}",
+            item["unit"],
+            f"{item['peak_speed']:.4g}",
+            item["speed_unit"],
+        )
+        for name, item in data["drives"].items()
+    ]
+    print_rows(rows, ("drive", "peak", "RMS", "unit", "peak speed", "unit"))
+    _print_limits(data)
+    _print_replay(data["replay"])
+
+
+def _print_limits(data: dict[str, Any]) -> None:
+    typer.echo()
+    rows = [
+        (
+            item["label"],
+            f"{item['allowed']:.4g}",
+            item["unit"],
+            f"{100 * item['use']:.1f}",
+            f"{item['s']:.3f}",
+        )
+        for item in data["limits"][:_LISTED]
+    ]
+    print_rows(rows, ("limit", "allowed", "unit", "use [%]", "at s"))
+    more = len(data["limits"]) - _LISTED
+    if more > 0:
+        typer.echo(f"and {more} more limits, used less; --json has them all")
+    gains = [(key, f"{1e3 * gain:.2f}") for key, gain in data["gains"].items() if gain > _WORTH]
+    if gains:
+        typer.echo()
+        what = "cycle" if data["there_and_back"] else "pick"
+        print_rows(gains, ("if 10 % higher", f"gained per {what} [ms]"))
+    typer.echo()
+    for runs, way in zip(data["binding"], ("there", "back"), strict=False):
+        texts = [f"s {run['from']:.2f}-{run['to']:.2f} {run['limit']}" for run in runs]
+        on = f" {way}" if data["there_and_back"] else ""
+        typer.echo(f"binding{on}: {'; '.join(texts) or 'nothing'}")
+
+
+def _print_replay(replay: dict[str, Any]) -> None:
+    worst = replay["worst"]
+    most = "" if worst is None else f": at most {100 * worst['use']:.1f} % of the {worst['name']}"
+    typer.echo(f"replay: {replay['samples']} samples, every {1e3 * replay['period']:g} ms{most}")
+
+
+def _remark(task: _Task, legs: list[_Leg]) -> None:
+    """Notes on what a user may not expect of the samples."""
+    reason = _EXPECTED.get(task.method)
+    for leg in legs:
+        over = [use for use in leg.uses if use.use > _TOLERATED]
+        if over:
+            use = over[0]
+            others = f", and {len(over) - 1} more limits" if len(over) > 1 else ""
+            expected = f"; as expected: {reason}" if reason else ""
+            note(
+                f"beyond a limit: in the replay the {use.name} is {use.worst:.4g} {use.unit} at "
+                f"t = {use.time:.4g} s, {100 * (use.use - 1):.1f} % more than allowed{others}"
+                f"{expected}"
+            )
+        if leg.step > 1e-3:
+            note("the motion starts with a step of acceleration: no jerk limit holds there")
+
+
+def _drawn(
+    task: _Task, legs: list[_Leg], table: Path | None, drawing: Path | None
+) -> "tuple[Table | None, Any]":
+    """The table and the figure, made before anything is written."""
+    samples, figure = None, None
+    if table is not None:
+        from triskele.export.plans import one_after_the_other, plan_table
+
+        parts = [plan_table(leg.plan, leg.motion, leg.demands) for leg in legs]
+        samples = one_after_the_other(*parts)
+    if drawing is not None:
+        from triskele.reports.plan_figures import plan_figure
+
+        figure = plan_figure(legs[0].plan, legs[0].demands)
+    return samples, figure
+
+
+def _write(
+    samples: "Table | None",
+    figure: Any,  # noqa: ANN401 (matplotlib is imported only where it is used)
+    table: Path | None,
+    drawing: Path | None,
+) -> None:
+    if samples is not None and table is not None:
+        from triskele.export.plans import write_plan
+
+        note(f"wrote {write_plan(samples, table)}")
+    if figure is not None and drawing is not None:
+        from triskele.reports.figures import save_figure
+
+        note(f"wrote {save_figure(figure, drawing)}")

@@ -1,0 +1,111 @@
+"""Why a plan is not faster: what is used of each limit, which one binds where, what it is worth.
+
+The price of a limit L is the change of the duration with it. By the multipliers lam of the slacks
+S in which it appears,
+
+    dT / dln L = -sum lam dS/dln L                                                       (1)
+
+where dS/dln L is what is used of the limit (twice its square for a speed, which enters squared;
+times sqrt(X / x) for third order, `interior.py`). The maximum velocity curve is where no path
+acceleration is left that limits up to second order allow; norms count by their axes there.
+"""
+
+from typing import NamedTuple
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Float
+
+from triskele.planning.interior import Solution
+from triskele.planning.limits import Column, Rows
+from triskele.planning.reachability import maximum_speed
+
+Series = Float[np.ndarray, " N"]
+_BINDING = 1e-3  #: a limit that is used up to this part binds
+_SPEEDS = ("joint_speed", "peak_speed")  #: limits that enter squared
+
+
+class PlannedLimit(NamedTuple):
+    """One limit along a plan."""
+
+    key: str  #: its name in the robot file
+    label: str
+    unit: str
+    allowed: float  #: the margin taken off
+    use: float  #: at most, 1 is at the limit
+    s: float  #: where
+    price: float | None  #: d duration / d ln(limit) [s], never positive; None: not known
+
+
+def uses(rows: Rows, x: Series, u: Series, w: Series) -> Float[np.ndarray, "N columns"]:
+    """How much of each limit is used at each point; 1 is at the limit."""
+    x, u, w, root = x[:, None], u[:, None], w[:, None], np.sqrt(x)[:, None]
+    p = rows.two_sided
+    plain = np.abs(p.a * u + p.b * x + p.c) + p.e * root
+    speeds = [column.key in _SPEEDS for column in rows.columns[: plain.shape[1]]]
+    plain[:, speeds] = np.sqrt(plain[:, speeds])
+    p = rows.third_order
+    third = np.abs(p.a * w + p.b * u + p.c * x + p.d) * root
+    p = rows.norms
+    v = p.a * u[..., None] + p.b * x[..., None] + p.c
+    norms = np.linalg.norm(v, axis=-1) - (p.la * u + p.lb * x + p.lc)
+    return np.concatenate([plain, third, norms], axis=1)
+
+
+def price_of_each(rows: Rows, found: Solution, used: np.ndarray) -> Float[np.ndarray, " columns"]:
+    """dT/dln L of each column, by (1)."""
+    k2, k3 = rows.two_sided.a.shape[1], rows.third_order.a.shape[1]
+    up, down, rising, falling, norms = np.split(found.price, np.cumsum([k2, k2, k3, k3]), axis=1)
+    speeds = np.array([column.key in _SPEEDS for column in rows.columns[:k2]], bool)
+    plain, third, sizes = np.split(used, np.cumsum([k2, k3]), axis=1)
+    plain = np.where(speeds[None, :], 2 * plain**2, plain)
+    shares = (up + down) * plain, (rising + falling) * third * found.scale[:, None], norms * sizes
+    return -np.sum(np.concatenate(shares, axis=1), axis=0)
+
+
+def merged(
+    columns: tuple[Column, ...], used: np.ndarray, prices: np.ndarray | None, s: Series
+) -> list[PlannedLimit]:
+    """One entry per label: both ends of a rod, and all cases of a payload, are one limit."""
+    found: list[PlannedLimit] = []
+    for label in dict.fromkeys(column.label for column in columns):
+        own = [k for k, column in enumerate(columns) if column.label == label]
+        most = used[:, own].max(axis=1)
+        worst = int(most.argmax())
+        price = None if prices is None else float(prices[own].sum())
+        found.append(PlannedLimit(*columns[own[0]], float(most[worst]), float(s[worst]), price))
+    return found
+
+
+def binding_limits(columns: tuple[Column, ...], used: np.ndarray) -> tuple[str, ...]:
+    """The label of the limit that binds at each point, "" if none does."""
+    most = used.argmax(axis=1)
+    return tuple(columns[k].label if used[i, k] > 1 - _BINDING else "" for i, k in enumerate(most))
+
+
+def maximum_velocity(rows: Rows) -> Series:
+    """The largest x at each point that limits up to second order allow."""
+    a, b, c = half_planes(rows, None)
+    return np.asarray(maximum_speed(jnp.asarray(a), jnp.asarray(b), jnp.asarray(c)))
+
+
+def half_planes(rows: Rows, at: tuple[Series, Series] | None) -> tuple[np.ndarray, ...]:
+    """|a u + b x + c| <= 1: two-sided rows, and each norm along some directions.
+
+    Norms are cut by their axes and by the direction they have `at` x and u, where torques that
+    fall with speed are taken as well.
+    """
+    p, n = rows.two_sided, rows.norms
+    left = 1.0 if at is None else np.maximum(1 - p.e * np.sqrt(at[0])[:, None], 1e-3)
+    a, b, c = [p.a / left], [p.b / left], [p.c / left]
+    if n.la.shape[1]:
+        directions = [np.broadcast_to(axis, n.a.shape) for axis in np.eye(3)]
+        if at is not None:
+            x, u = (part[:, None, None] for part in at)
+            v = n.a * u + n.b * x + n.c
+            directions.append(v / (np.linalg.norm(v, axis=-1, keepdims=True) + 1e-12))
+        for e in directions:
+            a.append(np.sum(e * n.a, axis=-1) - n.la)
+            b.append(np.sum(e * n.b, axis=-1) - n.lb)
+            c.append(np.sum(e * n.c, axis=-1) - n.lc)
+    return tuple(np.concatenate(part, axis=1) for part in (a, b, c))
