@@ -36,7 +36,7 @@ from triskele.kinematics.velocity import joint_motion
 from triskele.numerics import Scalars
 from triskele.numerics import tabulate as tabulate_any
 
-Values = Float[np.ndarray, "P k"]
+Values = Float[np.ndarray, "_ _"]
 Loads = Mapping[str, Values]  #: by name: "effort", "rod", "flange force", "bearing moment", ...
 Result = TypeVar("Result")
 LOAD_MODELS = ("exact", "reduced")

@@ -14,7 +14,7 @@ therefore stay inside, and lead to a local optimum from inside.
 The start is any profile, slowed down: all of x, u, w shrink alike, so that where the robot can
 stand still a slow profile is strictly feasible. From there primal-dual steps
 
-    (H + sum lam/S g g') dc = -grad f + mu sum g / S,    g = dS/dc,  H = d2T/dc2              (4)
+    (H + sum lam/S g g') dc = -grad f + mu sum g / S,    g = dS/dc,  H = d2f/dc2              (4)
 
 with the barrier mu falling; each g touches degree + 1 coefficients, so that (4) is a banded
 Cholesky factorisation. Averages over the whole motion (RMS torques) are dense rows beside it.
@@ -30,9 +30,9 @@ from scipy.linalg import cho_solve_banded, cholesky_banded
 from triskele.errors import InputError
 from triskele.planning.profile import Basis, Space
 
-Values = Float[np.ndarray, "P k"]
-Vector = Float[np.ndarray, " n"]
-Blocks = Float[np.ndarray, "P k k"]
+Values = Float[np.ndarray, "_ _"]
+Vector = Float[np.ndarray, " _"]
+Blocks = Float[np.ndarray, "_ _ _"]
 _KEPT = 0.01  #: part of each slack that a step leaves, by its tangent
 _LEAST = 0.001  #: and really
 _CLEAR = 0.1  #: slack of the start
@@ -151,7 +151,7 @@ class _Solver:
     def rows(self, c: Vector) -> _Rows | None:
         """Slacks (1) to (3); None where x is not positive."""
         x, u, w = (part[:, None] for part in self.problem.points.of(c))
-        if not (x > 0).all():
+        if not (x > 0).all() or not (self.nodes.of(c)[0] > 0).all():
             return None
         parts = [*self._two_sided(x, u), *self._third_order(x, u, w), *self._norms(x, u)]
         slack, *slopes = (np.concatenate(part, axis=1) for part in zip(*parts, strict=True))
@@ -193,17 +193,35 @@ class _Solver:
             row += self.spread(self.weights[:, None] * local, self.nodes)
         return _Totals(np.array(slacks), slopes)
 
-    def objective(self, c: Vector) -> tuple[float, Vector, Blocks]:
-        """What is made least, its slope, and its curvature at each node."""
+    def objective(self, c: Vector) -> tuple[float, Vector]:
+        """What is made least, and its slope."""
         x, _, _ = self.nodes.of(c)
-        b, omega, root = self.nodes.x, self.weights, np.sqrt(x)
+        omega, root = self.weights, np.sqrt(x)
         if self.problem.fastest:
             value, slope = float(np.sum(omega / root)), -0.5 * omega / (x * root)
-            bent = 0.75 * omega / (x * x * root)
         else:
-            value, slope, bent = float(-np.sum(omega * x)), -omega, np.zeros_like(x)
-        blocks = bent[:, None, None] * b[:, :, None] * b[:, None, :]
-        return value, self.spread(slope[:, None] * b, self.nodes), blocks
+            value, slope = float(-np.sum(omega * x)), -omega
+        return value, self.spread(slope[:, None] * self.nodes.x, self.nodes)
+
+    def curvature(self, c: Vector, nu: Vector) -> Blocks:
+        """Second derivatives at each node of time and of averages, as far as they are convex.
+
+        time - nu slack = integral of [ (1 - nu) + nu y^2 ] / sqrt(x) ds, both parts convex.
+        """
+        x, u, _ = self.nodes.of(c)
+        root = np.sqrt(x)
+        H = np.zeros((len(x), 2, 2))
+        if self.problem.fastest:
+            H[:, 0, 0] = max(1 - nu.sum(), 0.05) * 0.75 / (x * x * root)
+        for p, price in zip(self.problem.averages, nu, strict=True):
+            y = p.a * u + p.b * x + p.c
+            H[:, 0, 0] += price * (2 * p.b**2 - 2 * p.b * y / x + 0.75 * (y / x) ** 2) / root
+            H[:, 0, 1] += price * (2 * p.a * p.b - p.a * y / x) / root
+            H[:, 1, 1] += price * 2 * p.a**2 / root
+        H[:, 1, 0] = H[:, 0, 1]
+        local = np.stack([self.nodes.x, self.nodes.u], axis=1)
+        H *= self.weights[:, None, None]
+        return np.matmul(np.swapaxes(local, 1, 2), np.matmul(H, local))
 
     def spread(self, local: Values, basis: Basis) -> Vector:
         """The sum of what points contribute to each coefficient."""
@@ -218,12 +236,13 @@ class _Solver:
         local = np.einsum("pr,pri->pi", weights, rows.slope)
         return self.spread(np.einsum("pi,pik->pk", local, self.basis), self.problem.points)
 
-    def direction(self, state: _State, slope: Vector, bent: Blocks, mu: float) -> Vector:
+    def direction(self, state: _State, slope: Vector, mu: float) -> Vector:
         """The step of (4)."""
         rows, totals = state.rows, state.totals
         stiff = rows.slope * (state.lam / rows.slack)[..., None]
         curve = np.matmul(np.swapaxes(stiff, 1, 2), rows.slope)
         local = np.matmul(np.swapaxes(self.basis, 1, 2), np.matmul(curve, self.basis))
+        bent = self.curvature(state.c, state.nu)
         band = np.zeros((self.basis.shape[2], len(slope)))
         for blocks, first in ((local, self.problem.points.first), (bent, self.nodes.first)):
             _add_blocks(band, blocks, first)
@@ -299,13 +318,14 @@ def solve(problem: Problem, start: Vector, *, tolerance: float = 1e-8, most: int
     count = state.lam.size + state.nu.size
     value, steps = 0.0, 0
     for steps in range(1, most + 1):
-        value, slope, bent = solver.objective(state.c)
+        value, slope = solver.objective(state.c)
         dual = solver.pulled(state.lam, state.rows) + state.totals.slope.T @ state.nu
         residual = np.abs(slope - dual).max() / np.abs(slope).max()
-        if state.gap < tolerance * abs(value) and residual < _BALANCED:
+        left = state.gap / abs(value)
+        if (left < tolerance and residual < _BALANCED) or left < 1e-3 * tolerance:
             break
         mu = 0.1 * state.gap / count if steps > 1 else state.gap / count
-        state = solver.moved(state, solver.direction(state, slope, bent, mu), mu)
+        state = solver.moved(state, solver.direction(state, slope, mu), mu)
     x, _, _ = solver.nodes.of(state.c)
     return Solution(
         c=state.c,

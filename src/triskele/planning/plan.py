@@ -43,7 +43,7 @@ from triskele.planning.why import (
     uses,
 )
 
-Series = Float[np.ndarray, " N"]
+Series = Float[np.ndarray, " _"]
 Progress = Callable[[float], None]
 METHODS = ("minimum-time", "step-start", "largest-speed", "no-jerk", "core")
 _INSIDE = np.array([1e-6, 0.5, 1 - 1e-6])  #: where limits are asked for in each cell
@@ -179,7 +179,7 @@ class _Grid(NamedTuple):
 
 def _grid(task: Task, cells: Series) -> _Grid:
     """Both ends and the middle of each cell."""
-    space = Space(cells, 2, FROM_REST if task.has_third_order() else FROM_STEP)
+    space = Space(cells, 3, FROM_REST if task.has_third_order() else FROM_STEP)
     s, cell = space.points(_INSIDE)
     return _Grid(space, s, space.basis(s, cell))
 

@@ -24,8 +24,9 @@ from jaxtyping import Float, Int
 
 FROM_REST = 4 / 3  #: e with a bounded jerk
 FROM_STEP = 1.0  #: e with a step of acceleration
-_BESIDE = 1e-9  #: part of a cell
-Series = Float[np.ndarray, " P"]
+_APART = 0.01  #: part of a cell between its points and rest
+_TINY = 1.2e-16  #: the smallest distance from the end that a number near 1 can have
+Series = Float[np.ndarray, " _"]
 
 
 class Basis(NamedTuple):
@@ -45,7 +46,7 @@ class Basis(NamedTuple):
 class Space(NamedTuple):
     """The profiles with these cells."""
 
-    cells: Float[np.ndarray, " cells+1"]  #: where they begin and end, from 0 to 1
+    cells: Float[np.ndarray, " edges"]  #: where they begin and end, from 0 to 1
     degree: int = 2
     exponent: float = FROM_REST  #: e
 
@@ -67,11 +68,15 @@ class Space(NamedTuple):
         f2 = (e * ends ** (e - 2) * ((e - 1) * middle**2 - 2 * ends))[:, None]
         return Basis(cell, f * N, (f1 * N + f * N1) / 2, (f2 * N + 2 * f1 * N1 + f * N2) / 2)
 
-    def points(self, per_cell: Float[np.ndarray, " k"]) -> tuple[Series, Int[np.ndarray, " P"]]:
-        """The same places `per_cell`, from 0 to 1, in each cell, and the cell of each."""
-        steps = np.diff(self.cells)
-        s = self.cells[:-1, None] + steps[:, None] * per_cell[None, :]
-        return s.ravel(), np.repeat(np.arange(len(steps)), len(per_cell))
+    def points(self, z: Float[np.ndarray, " k"]) -> tuple[Series, Int[np.ndarray, " P"]]:
+        """The same places `z`, from 0 to 1, in each cell, and the cell of each; see `mapped`.
+
+        From rest they keep a hundredth of their cell: nearer to 1 numbers are too coarse.
+        """
+        s, _ = self.mapped(z)
+        s[0] = self.mapped(np.maximum(z, _APART))[0][0]
+        s[-1] = self.mapped(np.minimum(z, 1 - _APART))[0][-1]
+        return s.ravel(), np.repeat(np.arange(len(s)), len(z))
 
     def quadrature(self, nodes: int = 4) -> tuple[Series, Int[np.ndarray, " P"], Series]:
         """Points, their cells and weights, for integrals of ds / sqrt(x) times what is smooth."""
@@ -151,16 +156,20 @@ class Profile(NamedTuple):
         x, u, _ = self._at_inside(nodes)
         pieces = BPoly.from_derivatives(times, np.stack([nodes, np.sqrt(x), u], axis=1))
         s = np.clip(pieces(np.clip(t, 0, times[-1])), 0, 1)
+        s = np.where(t >= (1 - 1e-12) * times[-1], 1.0, s)
         x, u, w = self._at_inside(s)
-        rest = (t <= 0) | (t >= (1 - 1e-12) * times[-1])
-        sd = np.where(rest, 0.0, np.sqrt(x))
-        sdd = np.where(rest & (self.space.exponent > 1), 0.0, u)
-        return s, sd, sdd, w * np.sqrt(x)
+        return s, np.sqrt(x), u, self._jerk(s, x, w)
 
     def _at_inside(self, s: Series) -> tuple[Series, Series, Series]:
-        """`at`; at rest, where w is not finite but w sqrt(x) is, just beside it."""
-        inside = np.clip(s, _BESIDE * self.space.cells[1], 1 - _BESIDE * (1 - self.space.cells[-2]))
-        return self.at(inside)
+        """`at`, and at the very ends what x and u tend to; w is taken just beside them."""
+        x, u, w = self.at(np.clip(s, _TINY, 1 - _TINY))
+        rest = (s <= 0) | (s >= 1)
+        return np.where(rest, 0.0, x), np.where(rest & (self.space.exponent > 1), 0.0, u), w
+
+    def _jerk(self, s: Series, x: Series, w: Series) -> Series:
+        """w sqrt(x), finite at rest."""
+        beside, _, _ = self.at(np.clip(s, _TINY, 1 - _TINY))
+        return w * np.sqrt(np.where(x > 0, x, beside))
 
 
 class StepProfile(NamedTuple):

@@ -33,7 +33,9 @@ from triskele.planning.demands import (
 from triskele.planning.interior import Average
 from triskele.planning.limits import Allowance, Column, Rows, allowance, limit_rows, payload_cases
 
-Series = Float[np.ndarray, " N"]
+Series = Float[np.ndarray, " _"]
+_BESIDE = 1e-9  #: how near a break both sides are looked at
+_JUMP = 1e-4  #: of r' or r'', relative
 
 
 @dataclass(frozen=True)
@@ -171,7 +173,7 @@ def _check_path(
 ) -> None:
     names = tuple(c.name for c in mechanism.platform_coordinates)
     s = np.linspace(0, 1, BLOCK)
-    r, r1, _, _ = (np.asarray(part) for part in derivatives_along(path, s, block=BLOCK))
+    r, r1, r2, _ = (np.asarray(part) for part in derivatives_along(path, s, block=BLOCK))
     if r.shape[1] != len(names):
         raise InputError(
             f"The path has {r.shape[1]} coordinates; {robot.name} moves in {', '.join(names)}."
@@ -190,24 +192,25 @@ def _check_path(
             f"The path stands still {place(s[worst], r[worst])}: r' is zero there. Drop a point "
             "that is there twice, or make it two paths."
         )
-    for b in np.asarray(path.breaks())[1:-1]:
-        before, after = (
-            [
-                np.asarray(part)[0]
-                for part in derivatives_along(path, np.array([b + side]), block=BLOCK)
-            ]
-            for side in (-1e-9, 1e-9)
-        )
-        scale = pace.max()
-        for order, name in ((1, "direction"), (2, "curvature")):
-            jump = np.abs(after[order] - before[order]).max() / scale
-            if jump > 1e-4 * (1 if order == 1 else max(1.0, np.abs(after[2]).max() / scale)):
-                if order == 2 and not smooth:
-                    continue
-                raise InputError(
-                    f"The {name} of the path jumps {place(float(b), after[0])}: it could only be "
-                    "passed at rest. Round the corner, or make it two paths."
-                )
+    _check_corners(path, (pace.max(), np.abs(r2).max()), ("direction", "curvature")[: 1 + smooth])
+
+
+def _check_corners(path: AbstractPath, scales: tuple[float, float], what: tuple[str, ...]) -> None:
+    """Raise the sentence where r', or r'' if it matters, jumps."""
+    breaks = np.unique(np.asarray(path.breaks()))[1:-1]
+    if not len(breaks):
+        return
+    beside = np.concatenate([breaks - _BESIDE, breaks + _BESIDE])
+    found = [np.asarray(part) for part in derivatives_along(path, beside, block=BLOCK)]
+    for order, name in enumerate(what, 1):
+        before, after = np.split(found[order], 2)
+        jumps = np.abs(after - before).max(axis=1)
+        worst = int(jumps.argmax())
+        if jumps[worst] > _JUMP * max(scales[order - 1], scales[0]):
+            raise InputError(
+                f"The {name} of the path jumps {place(breaks[worst], found[0][worst])}: it could "
+                "only be passed at rest. Round the corner, or make it two paths."
+            )
 
 
 def place(s: float, r: np.ndarray) -> str:
@@ -220,18 +223,23 @@ def cells_of(task: Task, count: int) -> Series:
 
     Being the same whatever the limits are, they do not disturb comparisons between limits.
     """
-    breaks = np.asarray(task.path.breaks())
+    breaks = np.unique(np.asarray(task.path.breaks()))
     count = max(count, 24 * (len(breaks) - 1))
     tau = np.linspace(0, 1, 2049)
-    s = tau**3 * (10 - 15 * tau + 6 * tau**2)
+    s = _smooth(tau)
     _, _, q2, _ = task.geometry(s).q
     bend = np.sqrt(np.abs(q2).max(axis=1))
     share = np.append(0.0, np.cumsum(np.diff(s) * (bend[1:] + bend[:-1]) / 2))
     measure = tau / 2 + (share / share[-1] / 2 if share[-1] > 0 else tau / 2)
-    cells = np.interp(np.linspace(0, 1, count + 1), measure, s)
-    for b in breaks[1:-1]:
-        cells[np.abs(cells - b).argmin()] = b
-    return np.unique(cells)
+    cells = _smooth(np.interp(np.linspace(0, 1, count + 1), measure, tau))
+    near = np.abs(cells[:, None] - breaks[None, :]).min(axis=1) < np.gradient(cells) / 3
+    near[[0, -1]] = True  # breaks begin with 0 and end with 1
+    return np.unique(np.concatenate([cells[~near], breaks]))
+
+
+def _smooth(tau: Series) -> Series:
+    """A way from rest to rest in time, with bounded jerk."""
+    return tau**3 * (10 - 15 * tau + 6 * tau**2)
 
 
 def check_standing(geometry: Geometry, rows: Rows) -> None:

@@ -20,7 +20,7 @@ from triskele.planning.interior import Solution
 from triskele.planning.limits import Column, Rows
 from triskele.planning.reachability import maximum_speed
 
-Series = Float[np.ndarray, " N"]
+Series = Float[np.ndarray, " _"]
 _BINDING = 1e-3  #: a limit that is used up to this part binds
 _SPEEDS = ("joint_speed", "peak_speed")  #: limits that enter squared
 
