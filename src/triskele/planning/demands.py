@@ -98,24 +98,28 @@ class LoadModel(NamedTuple):
 
 
 def load_model(
-    robot: RigidRobot, name: str = "exact", *, bearings: bool = False, grip: bool = False
+    robot: RigidRobot, name: str = "exact", needs: frozenset[str] = frozenset({"effort", "rod"})
 ) -> LoadModel:
-    """The fastest model that knows the loads: of rods and flange, of `bearings` and `grip` too.
+    """The fastest model that knows what it `needs`: "effort", "rod", "bearing" and "grip".
 
-    "reduced" is that of Gnad et al., wrong by up to 13 %, for comparison.
+    The flange is known with the rods. The model "reduced" is that of Gnad et al., wrong by up to
+    13 %, for comparison.
     """
     if name not in LOAD_MODELS:
         raise InputError(f"loads are 'exact' or 'reduced', not '{name}'.")
-    parts = [_efforts_at]
-    if grip:
-        parts.append(_grip_at)
-    if name == "reduced" and has_rod_loads(robot):
+    parts = [_efforts_at] if "effort" in needs else []
+    parts += [_grip_at] if "grip" in needs else []
+    if not needs & {"rod", "bearing"} or any(robot.springs):
+        pass
+    elif name == "reduced" and has_rod_loads(robot):
         parts.append(_reduced_at)
-    elif has_rod_loads(robot) and not bearings:
-        return LoadModel(_joined([*parts, _rods_at]), _closed_forms(grip))
-    elif not any(robot.springs):
+    elif has_rod_loads(robot) and "bearing" not in needs:
+        return LoadModel(_joined([*parts, _rods_at]), _closed_forms(needs))
+    else:
         parts.append(_any_at)
     at = _joined(parts)
+    if parts == [_efforts_at]:
+        return LoadModel(at, lambda robot, *path: {"effort": _efforts_along(robot, *path)})
     return LoadModel(at, lambda robot, r, r1, r2: _three_calls(at, robot, r, r1, r2))
 
 
@@ -190,15 +194,20 @@ def _of_rods(loads: RodLoads | ReducedLoads) -> dict[str, Values]:
     }
 
 
-def _closed_forms(grip: bool) -> Callable[..., dict[str, Affine]]:
+def _efforts_along(robot: RigidRobot, r: Values, r1: Values, r2: Values) -> Affine:
+    efforts = tabulate(eqx.Partial(path_efforts, robot))(r, r1, r2)
+    return Affine(*(np.stack(part, axis=-1) for part in efforts))
+
+
+def _closed_forms(needs: frozenset[str]) -> Callable[..., dict[str, Affine]]:
     def along(robot: RigidRobot, r: Values, r1: Values, r2: Values) -> dict[str, Affine]:
-        efforts = tabulate(eqx.Partial(path_efforts, robot))(r, r1, r2)
         parts = [_of_rods(part) for part in tabulate(eqx.Partial(path_loads, robot))(r, r1, r2)]
-        return {
-            "effort": Affine(*(np.stack(part, axis=-1) for part in efforts)),
-            **{name: Affine(*(part[name] for part in parts)) for name in parts[0]},
-            **(_three_calls(_grip_at, robot, r, r1, r2) if grip else {}),
-        }
+        found = {name: Affine(*(part[name] for part in parts)) for name in parts[0]}
+        if "effort" in needs:
+            found["effort"] = _efforts_along(robot, r, r1, r2)
+        if "grip" in needs:
+            found |= _three_calls(_grip_at, robot, r, r1, r2)
+        return found
 
     return along
 

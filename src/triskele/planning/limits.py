@@ -71,6 +71,18 @@ class Allowance(NamedTuple):
     payload: Payload | None
     margins: Mapping[str, float]
 
+    def needs(self) -> frozenset[str]:
+        """Which loads are limited, as `demands.load_model` names them."""
+        limits, payload = self.limits, self.payload
+        torques = [*self.of_motors("peak_torque"), *self.of_motors("continuous_torque")]
+        asked = {
+            "effort": any(value is not None for value in torques),
+            "rod": any((limits.rod_force, limits.flange_force, limits.flange_torque)),
+            "bearing": any((limits.bearing_force, limits.bearing_torque)),
+            "grip": payload is not None and payload.grip_force is not None,
+        }
+        return frozenset(name for name, wanted in asked.items() if wanted)
+
     def kept(self, key: str) -> float:
         """What is left of a limit."""
         of_file = self.limits.margin if key in _LOADS else 0.0
@@ -183,7 +195,8 @@ def limit_rows(
     found = _Collected(len(geometry.s))
     _add_joints(found, allowed, geometry)
     for loads in cases:
-        _add_efforts(found, allowed, geometry, loads["effort"])
+        if "effort" in loads:
+            _add_efforts(found, allowed, geometry, loads["effort"])
         _add_loads(found, allowed, robot, loads)
     if rates is not None:
         _add_rates(found, allowed, *rates)

@@ -16,6 +16,7 @@ dT/dln L = -sum lam dS/dln L. Raising a limit by 10 % gains about a tenth of tha
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from itertools import count
 from typing import NamedTuple
 
 import jax.numpy as jnp
@@ -47,9 +48,10 @@ Series = Float[np.ndarray, " _"]
 Progress = Callable[[float], None]
 METHODS = ("minimum-time", "step-start", "largest-speed", "no-jerk", "core")
 _INSIDE = np.array([1e-6, 0.5, 1 - 1e-6])  #: where limits are asked for in each cell
-_BETWEEN = np.array([0.1, 0.25, 0.4, 0.6, 0.75, 0.9])  #: where they are looked at afterwards
-_EXCESS = 2e-3  #: a cell in which a limit is exceeded by more than this part is divided
-_ROUNDS = 3  #: of dividing cells, at most
+#: where they are looked at afterwards
+_BETWEEN = np.array([0.03, 0.1, 0.25, 0.4, 0.6, 0.75, 0.9, 0.97])
+_EXCESS = 2e-3  #: a cell where a limit is exceeded by more is divided, its halves seen closely
+_ROUNDS = 5  #: of dividing cells, at most
 _TURNS = 5  #: of friction at the speed found, at most
 _START = 20.0  #: p of the first guess [1/s^2]; it is slowed down anyway
 
@@ -152,21 +154,22 @@ def plan(
 # By interior points
 
 
-def _by_interior(task: Task, count: int, report: Progress) -> Plan:
+def _by_interior(task: Task, size: int, report: Progress) -> Plan:
     if task.method in ("step-start", "largest-speed"):
         return _finished(task, _solved(task, _published_grid(), report))
-    cells = cells_of(task, count)
-    for attempt in range(_ROUNDS):
-        found = _solved(task, _grid(task, cells), lambda p, k=attempt: report((k + p) / _ROUNDS))
-        exceeded = _exceeded(task, found)
-        if not exceeded.any():
-            break
-        middles = (cells[1:] + cells[:-1]) / 2
-        cells = np.sort(np.concatenate([cells, middles[exceeded]]))
-    else:
-        found = _solved(task, _grid(task, cells), report)
-    report(1.0)
-    return _finished(task, found)
+    cells = cells_of(task, size)
+    closely = np.zeros(len(cells) - 1, bool)
+    for attempt in count(1):
+        grid = _grid(task, cells, closely)
+        found = _solved(task, grid, lambda part, k=attempt: report((k - 1 + part) / _ROUNDS))
+        exceeded = _worst(task, found) > 1 + _EXCESS
+        if not exceeded.any() or attempt == _ROUNDS:
+            report(1.0)
+            return _finished(task, _slowed(task, found) if exceeded.any() else found)
+        middles, _ = grid.space.mapped(np.array([0.5]))
+        cells = np.sort(np.append(cells, middles[exceeded, 0]))
+        closely = np.repeat(closely | exceeded, 1 + exceeded)
+    raise AssertionError("counting does not end")
 
 
 class _Grid(NamedTuple):
@@ -177,10 +180,14 @@ class _Grid(NamedTuple):
     points: Basis
 
 
-def _grid(task: Task, cells: Series) -> _Grid:
-    """Both ends and the middle of each cell."""
+def _grid(task: Task, cells: Series, closely: np.ndarray) -> _Grid:
+    """Both ends and the middle of each cell; more of those that are looked at `closely`."""
     space = Space(cells, 3, FROM_REST if task.has_third_order() else FROM_STEP)
-    s, cell = space.points(_INSIDE)
+    (s, cell), (more, there) = space.points(_INSIDE), space.points(_BETWEEN)
+    kept = closely[there]
+    s, cell = np.append(s, more[kept]), np.append(cell, there[kept])
+    order = np.argsort(s, kind="stable")
+    s, cell = s[order], cell[order]
     return _Grid(space, s, space.basis(s, cell))
 
 
@@ -216,7 +223,7 @@ class _Asked(NamedTuple):
 
     def moving(self, task: Task, x: Series) -> "_Asked":
         """With friction at the squared speed `x`."""
-        return self._replace(rubbing=task.friction(self.geometry, x))
+        return self._replace(rubbing=task.friction_at(self.geometry, x))
 
 
 def _solved(task: Task, grid: _Grid, report: Progress) -> _Solved:
@@ -253,14 +260,24 @@ def _once(task: Task, grid: _Grid, asked: _Asked, means: _Asked | None, start: S
     return _Solved(grid, asked.geometry, rows, averages, interior.solve(problem, start))
 
 
-def _exceeded(task: Task, solved: _Solved) -> np.ndarray:
-    """Cells in which a limit is exceeded between the points at which it was asked for."""
+def _worst(task: Task, solved: _Solved) -> Series:
+    """The most that is used of any limit in each cell, between the points of the problem."""
     space = solved.grid.space
     s, cell = space.points(_BETWEEN)
     geometry, motion = task.geometry(s), space.basis(s, cell).of(solved.found.c)
-    rows = task.rows(geometry, task.demands(geometry), task.friction(geometry, motion[0]))
-    worst = uses(rows, *motion).max(axis=1).reshape(len(space.cells) - 1, -1).max(axis=1)
-    return worst > 1 + _EXCESS
+    rows = task.rows(geometry, task.demands(geometry), task.friction_at(geometry, motion[0]))
+    return uses(rows, *motion).max(axis=1).reshape(len(space.cells) - 1, -1).max(axis=1)
+
+
+def _slowed(task: Task, solved: _Solved) -> _Solved:
+    """Slower throughout, by as little as keeps all limits: what dividing cells did not mend."""
+    for _ in range(50):
+        worst = _worst(task, solved).max()
+        if worst < 1 + _EXCESS:
+            break
+        slower = solved.found._replace(c=solved.found.c / min(worst, 1.1))
+        solved = solved._replace(found=slower)
+    return solved
 
 
 def _finished(task: Task, solved: _Solved) -> Plan:
@@ -304,7 +321,7 @@ def _plan(
         fastest=speeds[1],
         binding=binding_limits(bounds[0].columns, bounds[1]),
         gap=gap,
-        friction=task.rubbing is not None,
+        friction=task.friction,
         coordinates=tuple(c.name for c in task.mechanism.platform_coordinates),
     )
 
@@ -312,8 +329,8 @@ def _plan(
 # By reachability
 
 
-def _by_core(task: Task, count: int) -> Plan:
-    s = (1 - np.cos(np.pi * np.linspace(0, 1, count + 1))) / 2  # close where it rests
+def _by_core(task: Task, size: int) -> Plan:
+    s = (1 - np.cos(np.pi * np.linspace(0, 1, size + 1))) / 2  # close where it rests
     asked = _Asked.at(task, s)
     rows = task.rows(*asked)
     check_standing(asked.geometry, rows)

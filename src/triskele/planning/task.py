@@ -48,7 +48,8 @@ class Task:
     method: str
     allowed: Allowance
     cases: tuple[RigidRobot, ...]  #: without friction, one for each extreme of the payload
-    rubbing: RigidRobot | None  #: with friction
+    friction: bool  #: asked for
+    rubbing: RigidRobot | None  #: friction alone, where it matters
     model: LoadModel
     dwell: float
 
@@ -72,8 +73,7 @@ class Task:
             limits = limits.model_copy(update={"joint_jerk": None, "torque_rate": None})
         bounded = robot.model_copy(update={"limits": limits})
         allowed = allowance(bounded, mechanism.joint_coordinates, payload, margins)
-        bearings = limits.bearing_force is not None or limits.bearing_torque is not None
-        grip = payload is not None and payload.grip_force is not None
+        needs = allowed.needs()
         return cls(
             robot=robot,
             path=path,
@@ -81,8 +81,9 @@ class Task:
             method=method,
             allowed=allowed,
             cases=cases,
-            rubbing=friction_alone(rigid(robot, payload)) if friction else None,
-            model=load_model(cases[0], loads, bearings=bearings, grip=grip),
+            friction=friction,
+            rubbing=friction_alone(rigid(robot, payload)) if friction and needs else None,
+            model=load_model(cases[0], loads, needs),
             dwell=dwell,
         )
 
@@ -113,7 +114,7 @@ class Task:
             return None
         return effort_rates(self.cases[0], *geometry.r)
 
-    def friction(self, geometry: Geometry, x: Series) -> dict[str, Affine]:
+    def friction_at(self, geometry: Geometry, x: Series) -> dict[str, Affine]:
         """What friction adds at the squared speed `x`: a tangent in x, as b and c."""
         if self.rubbing is None:
             return {}
