@@ -44,7 +44,7 @@ $(VENV)/.bench: $(VENV)/.validate
 	@touch $@
 
 test: $(VENV)/.dev ## run the tests
-	$(BIN)/python -m pytest -n 2 -m "not oracle"
+	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not oracle"
 
 coverage: $(VENV)/.dev ## run the tests and list lines that none of them reaches; twice as slow
 	$(BIN)/python -m pytest -n 2 -m "not oracle" --cov --cov-report=term-missing:skip-covered
@@ -62,9 +62,10 @@ bench: $(VENV)/.bench ## measure speed, as ratios to C loops and to other engine
 	$(BIN)/python -m benchmarks
 
 validate: $(VENV)/.validate ## ask other engines the same questions
-	$(BIN)/python -m pytest -n 2 -m oracle tests/oracles
+	$(BIN)/python -m pytest -n 2 --dist loadfile -m oracle tests/oracles
 
-validate-quick: validate ## the part of it that CI runs
+validate-quick: $(VENV)/.validate ## the part of it that CI runs
+	$(BIN)/python -m pytest -n 2 --dist loadfile -m "oracle and not slow" tests/oracles
 
 wheel: $(VENV)/.dev ## build the wheel into dist/
 	$(BIN)/python -m build --wheel --no-isolation

@@ -1,4 +1,4 @@
-"""Print what kinematics and dynamics cost: `python -m benchmarks [--json] [--rounds 11]`."""
+"""Print what our calls cost: `python -m benchmarks [--json] [--rounds 11]`."""
 
 import argparse
 import json
@@ -11,7 +11,15 @@ _CORE = pin()  # before JAX starts its threads
 import jax  # noqa: E402
 from rich.console import Console  # noqa: E402
 
-from benchmarks import dynamics, goals, ik, multibody, report, simulation  # noqa: E402
+from benchmarks import (  # noqa: E402
+    dynamics,
+    goals,
+    ik,
+    multibody,
+    planning,
+    report,
+    simulation,
+)
 
 
 def main() -> None:
@@ -35,15 +43,23 @@ def main() -> None:
     with console.status("Measuring systems of many bodies, about two minutes ..."):
         free, missing = multibody.free_runs(rounds=options.rounds)
         many = multibody.batch(rounds=options.rounds)
-    for note in missing:
+    with console.status("Measuring plans, about a minute ..."):
+        cores, absent = planning.races(rounds=options.rounds)
+        whole = planning.whole(rounds=options.rounds)
+    for note in (*missing, *absent):
         console.print(note)
 
     judged = [goals.of_kinematics(rows, reference, compiled), *goals.of_batches(races)]
     judged += [goals.of_single_calls(single), *goals.of_simulation(runs)]
-    judged += goals.of_free_motion(free)
+    judged += [*goals.of_free_motion(free), *goals.of_planning(cores, whole)]
     if options.json:
-        about = {"jax": jax.__version__, "pinned_to_core": _CORE, "notes": [*notes, *missing]}
+        about = {
+            "jax": jax.__version__,
+            "pinned_to_core": _CORE,
+            "notes": [*notes, *missing, *absent],
+        }
         numbers = report.as_json(rows, races, single, runs, free, many, judged)
+        numbers |= report.planning_as_json(cores, whole)
         print(json.dumps({**about, **numbers}, indent=1))
     else:
         where = "pinned to one core" if _CORE is not None else "not pinned"
@@ -53,6 +69,7 @@ def main() -> None:
         console.print(report.simulation(runs, where))
         console.print(report.free_motion(free, where))
         console.print(report.many_accelerations(many, where))
+        console.print(report.planning(cores, whole, where))
         for goal in judged:
             console.print(goal.sentence())
     failure = goals.fails(races)

@@ -2,7 +2,16 @@
 
 from typing import NamedTuple
 
-from benchmarks import dynamics, ik, multibody, multibody_peers, peers, pinocchio_delta, simulation
+from benchmarks import (
+    dynamics,
+    ik,
+    multibody,
+    multibody_peers,
+    peers,
+    pinocchio_delta,
+    planning,
+    simulation,
+)
 from benchmarks.dynamics import Race
 from benchmarks.simulation import Run
 
@@ -11,6 +20,8 @@ FASTER = 50.0  #: times that Pinocchio takes longer for a torque
 LATENCY = 25.0  #: CPU time of one call of torque_function [us]
 SIMULATED_FASTER = 15.0  #: times that Pinocchio takes longer for a simulated second
 FREE_FASTER = 10.0  #: times that Exudyn takes longer for a free motion of many bodies
+CORE_FASTER = 10.0  #: times that toppra takes longer for a profile without jerk limits
+WHOLE, HOPED = 3.0, 1.0  #: CPU time of a plan with jerk limits [s]: goal and hope
 
 
 class Goal(NamedTuple):
@@ -102,6 +113,22 @@ def of_free_motion(rows: tuple[multibody.Row, ...]) -> list[Goal]:
     ratio = theirs.lap.times(ours.lap)
     counts = ours.found.beats(theirs.found)
     return [Goal(text, ratio, FREE_FASTER, at_most=False, counts=counts)]
+
+
+def of_planning(cores: tuple[planning.CoreRace, ...], whole: planning.Whole) -> list[Goal]:
+    """toppra in units of the convex core, and the CPU time of a plan with jerk limits."""
+    goals = [
+        Goal(
+            f"{planning.TOPPRA}, {found.n:,} nodes, in units of ours",
+            found.laps[planning.TOPPRA].times(found.laps[planning.OURS]),
+            CORE_FASTER,
+            at_most=False,
+        )
+        for found in cores
+        if planning.TOPPRA in found.laps
+    ]
+    text = f"{planning.WHOLE} (hoped for: {HOPED:g}), CPU time in s"
+    return [*goals, Goal(text, whole.seconds, WHOLE, at_most=True)]
 
 
 def fails(races: tuple[Race, ...]) -> str | None:

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from rich.table import Table
 
 from benchmarks import ik, multibody
+from benchmarks import planning as plans
 from benchmarks.dynamics import Race
 from benchmarks.goals import Goal
 from benchmarks.simulation import Run
@@ -94,6 +95,38 @@ def many_accelerations(found: Race, where: str) -> Table:
         times = f"{1e6 * lap.seconds / found.n:.1f}", f"{lap.ratio:.2f}"
         table.add_row(name, *times, _seconds(found.compilation.get(name)))
     return table
+
+
+def planning(races: tuple[plans.CoreRace, ...], whole: plans.Whole, where: str) -> Table:
+    """CPU time of a profile along a path, at each number of nodes."""
+    table = Table(
+        title="IRB 360 with its plate, C5(3,6): CPU time of a profile in ms (and its ratio)",
+        caption=f"CPU time, {where}. {plans.WHOLE}: {whole.seconds:.2f} s, after a compilation of "
+        f"{whole.compilation:.0f} s, for a motion of {whole.duration:.4f} s.",
+    )
+    table.add_column("")
+    for race in races:
+        table.add_column(f"{race.n:,} nodes", justify="right", no_wrap=True)
+    for name in races[0].laps:
+        laps = [race.laps[name] for race in races]
+        table.add_row(name, *(f"{1e3 * lap.seconds:.2f} ({lap.ratio:.2f})" for lap in laps))
+    return table
+
+
+def planning_as_json(races: tuple[plans.CoreRace, ...], whole: plans.Whole) -> Json:
+    """What was measured of plans, in plain numbers."""
+    cores = [
+        {
+            "name": name,
+            "nodes": race.n,
+            "milliseconds": 1e3 * lap.seconds,
+            "ratio": lap.ratio,
+            "duration": race.durations[name],
+        }
+        for race in races
+        for name, lap in race.laps.items()
+    ]
+    return {"planning": cores, "whole_plan": whole._asdict()}
 
 
 def as_json(

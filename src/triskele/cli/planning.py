@@ -1,5 +1,6 @@
 """The commands `plan` and `rate`."""
 
+import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
@@ -34,6 +35,7 @@ _FORMATS = (".csv", ".parquet", ".npz", ".json", ".yaml", ".yml")
 _PERIOD = 1e-3  #: of samples, where the robot file has none [s]
 _TOLERATED = 1.005  #: use of a limit in a replay; more is remarked on
 _LISTED = 8  #: limits in the table
+_WIDTH = 100  #: of wrapped lines
 _WORTH = 1e-5  #: gains below this are not printed [s]
 _APART = 0.03  #: gaps of s in which nothing binds, and that are not worth a word
 _EXPECTED = {
@@ -177,13 +179,12 @@ def _task(name: str, given: Given, friction: bool, dwell: str | None, method: st
         raise UnknownName(f"--method: there is no '{method}'. {did_you_mean(method, METHODS)}")
     robot, mechanism = built(name)
     limits = dict(_pairs(given.get("limit"), "--limit", "rod_force=100N"))
-    margins = _pairs(given.get("margin"), "--margin", "rod_force=0.2")
     return _Task(
         robot=_limited(robot, limits),
         mechanism=mechanism,
         payload=_carried(robot, given),
         replaced=tuple(limits),
-        margins={key: number(text, "", f"--margin {key}") for key, text in margins},
+        margins=_margins(given),
         friction=friction,
         dwell=0.0 if dwell is None else number(dwell, "s", "--dwell"),
         method=method,
@@ -199,6 +200,20 @@ def _pairs(texts: Sequence[str] | None, place: str, example: str) -> Iterator[tu
         if not (key and sign and value):
             raise InputError(f"{place}: '{text}' is not a name and a value, such as {example}.")
         yield key, value
+
+
+def _margins(given: Given) -> dict[str, float]:
+    """The part of each limit to be kept free."""
+    from triskele.planning.limits import KEYS
+
+    found: dict[str, float] = {}
+    for key, text in _pairs(given.get("margin"), "--margin", "rod_force=0.2"):
+        if key not in KEYS:
+            raise UnknownName(f"--margin: there is no limit '{key}'. {did_you_mean(key, KEYS)}")
+        found[key] = number(text, "", f"--margin {key}")
+        if not 0 <= found[key] < 1:
+            raise InputError(f"--margin {key} is {found[key]:g}; it is a part, from 0 to below 1.")
+    return found
 
 
 def _limited(robot: "Robot", given: Mapping[str, str]) -> "Robot":
@@ -510,9 +525,10 @@ def _print_limits(data: dict[str, Any]) -> None:
         print_rows(gains, ("if 10 % higher", f"gained per {what} [ms]"))
     typer.echo()
     for runs, way in zip(data["binding"], ("there", "back"), strict=False):
-        texts = [f"s {run['from']:.2f}-{run['to']:.2f} {run['limit']}" for run in runs]
+        texts = [f"s {run['from']:.3f}-{run['to']:.3f} {run['limit']}" for run in runs]
         on = f" {way}" if data["there_and_back"] else ""
-        typer.echo(f"binding{on}: {'; '.join(texts) or 'nothing'}")
+        text = f"binding{on}: {'; '.join(texts) or 'nothing'}"
+        typer.echo(textwrap.fill(text, _WIDTH, subsequent_indent="  ", break_on_hyphens=False))
 
 
 def _print_replay(replay: dict[str, Any]) -> None:

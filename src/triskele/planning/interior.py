@@ -256,7 +256,7 @@ class _Solver:
             step = step - V @ np.linalg.solve(small, totals.slope @ step)
         return step
 
-    def moved(self, state: _State, step: Vector, mu: float) -> _State:
+    def moved(self, state: _State, step: Vector, mu: float) -> tuple[_State, float]:
         """The longest part of the step that keeps a part of each slack and multiplier."""
         rows, totals = state.rows, state.totals
         change = np.einsum("pri,pi->pr", rows.slope, np.stack(self.problem.points.of(step), 1))
@@ -272,9 +272,9 @@ class _Solver:
             if new is not None and (new.slack > _LEAST * rows.slack).all():
                 new_totals = self.totals(c)
                 if (new_totals.slack > _LEAST * totals.slack).all():
-                    return _State(c, new, new_totals, lam, nu)
+                    return _State(c, new, new_totals, lam, nu), min(size, dual)
             size *= 0.7
-        return state._replace(lam=lam, nu=nu)
+        return state._replace(lam=lam, nu=nu), 0.0
 
     def started(self, start: Vector) -> _State:
         """`start`, slowed down until it is well inside, with multipliers that fit."""
@@ -316,16 +316,17 @@ def solve(problem: Problem, start: Vector, *, tolerance: float = 1e-8, most: int
     solver = _Solver(problem, start)
     state = solver.started(start)
     count = state.lam.size + state.nu.size
-    value, steps = 0.0, 0
-    for steps in range(1, most + 1):
+    value, steps, part = 0.0, 0, 0.0
+    for _ in range(most):
+        steps += 1
         value, slope = solver.objective(state.c)
         dual = solver.pulled(state.lam, state.rows) + state.totals.slope.T @ state.nu
         residual = np.abs(slope - dual).max() / np.abs(slope).max()
         left = state.gap / abs(value)
         if (left < tolerance and residual < _BALANCED) or left < 1e-3 * tolerance:
             break
-        mu = 0.1 * state.gap / count if steps > 1 else state.gap / count
-        state = solver.moved(state, solver.direction(state, slope, mu), mu)
+        mu = max(0.1, (1 - part) ** 2) * state.gap / count  # short steps: towards the middle first
+        state, part = solver.moved(state, solver.direction(state, slope, mu), mu)
     x, _, _ = solver.nodes.of(state.c)
     return Solution(
         c=state.c,

@@ -124,13 +124,14 @@ def allowance(
             )
     motors = drive_motors(robot, len(joints))
     found = Allowance(robot.limits, motors, tuple(joints), payload, dict(margins or {}))
-    bounding = ("joint_speed", "joint_acceleration"), ("peak_speed", "peak_torque")
-    if not any(found.of_joints(key).count(None) < len(joints) for key in bounding[0]) and not any(
-        found.of_motors(key).count(None) < len(joints) for key in bounding[1]
-    ):
+    bounding = [
+        *(found.of_joints(key) for key in ("joint_acceleration", "joint_jerk", "torque_rate")),
+        found.of_motors("peak_torque"),
+    ]
+    if not any(value is not None for values in bounding for value in values):
         raise InputError(
-            f"{robot.name} has no limit of joint speed, acceleration or torque: nothing bounds "
-            "how fast it may move. Add joint_speed or joint_acceleration under [limits]."
+            f"{robot.name} has no limit of joint acceleration, jerk or torque: nothing bounds "
+            "how fast it may start. Add joint_acceleration under [limits]."
         )
     return found
 

@@ -294,7 +294,7 @@ def _finished(task: Task, solved: _Solved) -> Plan:
         price = None if prices is None else float(-2 * nu * mean * whole)
         limits.append(PlannedLimit(*column, use=float(np.sqrt(mean)), s=1.0, price=price))
     profile = Profile(grid.space, found.c)
-    speeds = np.sqrt(x), np.sqrt(maximum_velocity(rows))
+    speeds = np.sqrt(x), np.sqrt(maximum_velocity(task.rows(geometry, task.demands(geometry), {})))
     return _plan(task, profile, limits, geometry.s, speeds, (rows, used), found.gap)
 
 

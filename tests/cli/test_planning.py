@@ -1,0 +1,225 @@
+"""The commands `plan` and `rate` as a user types them, and what they refuse.
+
+Plans have few cells: it is the command line that is tested, not the planner.
+"""
+
+import contextlib
+import io
+import json
+import os
+import re
+import shlex
+
+import numpy as np
+import pytest
+
+from triskele.cli import main
+from triskele.cli.planning import _runs
+from triskele.description.tables import read_table
+
+IRB = "abb_irb360_6_1600"
+FEW = ("--cells", "40")
+FINE = ("--period", "0.1ms")  # as many samples as of the U-turn: one compilation serves both
+DIGEST = ("--start", "0,-0.4,-1.0", "--length", "0.8", "--height", "0.18", "--corner", "0.15")
+WAYS = "x [mm],y [mm],z [mm]\n0,-300,-1000\n0,-300,-900\n{}0,300,-900\n0,300,-1000\n"
+
+
+def succeeds(result):
+    assert result.code == 0, result.err
+    return result
+
+
+@pytest.fixture(scope="module")
+def planned(tmp_path_factory):
+    """Summary, folder and stderr of the U-turn of Gnad et al., written and drawn."""
+    folder = tmp_path_factory.mktemp("plan")
+    out, err = io.StringIO(), io.StringIO()
+    files = ("--out", str(folder / "plan.csv"), "--figure", str(folder / "plan.png"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("JAX_COMPILATION_CACHE_DIR", str(folder / "cache"))
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            code = main(["plan", IRB, *DIGEST, "--payload", "plate", *FEW, "--json", *files])
+    assert code == 0, err.getvalue()
+    return json.loads(out.getvalue()), folder, err.getvalue()
+
+
+def test_plan_finds_the_published_u_turn_and_what_bounds_it(planned):
+    data, _, _ = planned
+    assert data["duration"] == pytest.approx(0.524, abs=0.004)
+    assert data["picks_per_minute"] == pytest.approx(30 / data["duration"])
+    keys = {"unit", "peak", "rms", "speed_unit", "peak_speed"}
+    assert all(set(item) == keys for item in data["drives"].values())
+    assert list(data["drives"]) == ["motor_1", "motor_2", "motor_3", "motor_4"]
+    assert {item["label"] for item in data["limits"][:2]} == {"jerk of q2", "jerk of q3"}
+    gains = list(data["gains"].items())
+    assert [key for key, _ in gains[:3]] == ["joint_jerk", "rod_force", "flange_force"]
+    assert 0.01 < gains[0][1] < 0.03
+    (runs,) = data["binding"]
+    assert runs[0]["limit"] == "jerk of q3"
+    assert all(run["from"] <= run["to"] for run in runs)
+    assert {"tension of rod 2b", "tension of rod 3a"} <= {run["limit"] for run in runs}
+
+
+def test_the_replay_of_what_is_written_keeps_the_limits(planned):
+    data, _, err = planned
+    assert data["replay"]["period"] == 4e-4  # that of the robot's position control
+    assert 0.99 < data["replay"]["worst"]["use"] < 1.005
+    assert data["replay"]["exceeded"] == []
+    assert data["replay"]["start_step"] < 1e-3
+    assert "beyond a limit" not in err
+    assert "step of acceleration" not in err
+
+
+def test_the_table_and_the_figure_are_those_of_the_plan(planned):
+    data, folder, err = planned
+    table = read_table(folder / "plan.csv")
+    assert table.rows == data["replay"]["samples"]
+    t, q2 = table.column("t", "s"), table.column("q2", "rad")
+    assert t[-1] == pytest.approx(data["duration"])
+    assert np.allclose(np.diff(t)[:-1], 4e-4, atol=1e-12)
+    assert np.allclose(np.gradient(q2, t)[5:-5], table.column("q2d", "rad/s")[5:-5], atol=2e-3)
+    peak = np.abs(table.column("tau2", "N m")).max()
+    assert peak == pytest.approx(abs(data["drives"]["motor_2"]["peak"]))
+    assert np.allclose(table.column("y", "m")[[0, -1]], [-0.4, 0.4], atol=1e-9)
+    assert (folder / "plan.png").read_bytes().startswith(b"\x89PNG")
+    assert err.count("wrote ") == 2
+    assert "assumed: " in err
+
+
+def test_plan_prints_times_drives_limits_gains_and_the_replay(cli):
+    result = succeeds(cli("plan", IRB, *DIGEST, "--payload", "plate", *FEW, "--rate", "2000"))
+    out = result.out
+    assert re.match(r"0\.52\d\d s along the path \(minimum-time\)\n57\.\d picks per minute", out)
+    assert "there, and back in the same time" in out
+    assert re.search(r"(?m)^motor 2 +-\d+\.?\d* +\d+\.?\d* +N m +\d+\.?\d* +rad/s$", out)
+    assert re.search(r"(?m)^jerk of q2 +1745 +rad/s\^3 +100\.0 +\d\.\d+$", out)
+    assert "and 17 more limits" in out
+    assert re.search(r"(?m)^joint_jerk +\d\d\.\d\d$", out)
+    assert "binding: s 0.000-0." in out
+    assert max(map(len, out.splitlines())) <= 100
+    assert re.search(r"(?m)^replay: 10\d\d samples, every 0\.5 ms: at most 100\.\d % of the ", out)
+
+
+def test_methods_that_leave_jerks_out_say_so(cli, tmp_path):
+    more = ("--method", "core", *FEW, "--dwell", "0.1", "--out", "c.npz")
+    result = succeeds(cli("plan", IRB, *DIGEST, "--payload", "plate", *more))
+    assert "0.1 s of rest after each way" in result.out
+    assert "gained" not in result.out  # the core knows no prices
+    assert "starts with a step of acceleration" in result.err
+    assert (tmp_path / "c.npz").exists()
+
+
+def test_limits_margins_and_tolerances_make_it_slower(cli, planned):
+    more = ("--limit", "rod_force=100N", "--limit", "joint_jerk=8e4deg/s^3")
+    more += ("--margin", "flange_force=30%", "--payload-tolerance", "10%", "--payload-grip", "500")
+    command = ("plan", IRB, *DIGEST, "--payload", "plate", *FEW, *more, "--json")
+    data = json.loads(succeeds(cli(*command)).out)
+    assert data["duration"] > planned[0]["duration"] + 0.02
+    allowed = {item["label"]: item["allowed"] for item in data["limits"]}
+    assert allowed["tension of rod 1a"] == pytest.approx(90)  # of 100 N, a tenth kept free
+    assert allowed["force on the flange"] == pytest.approx(98)  # of 140 N
+    assert allowed["jerk of q1"] == pytest.approx(np.radians(8e4))
+    assert "grip on the payload" in allowed
+    assert data["replay"]["exceeded"] == []
+    assert not any(fact["key"].startswith("limits.rod_force") for fact in data["assumptions"])
+
+
+def test_rate_runs_there_and_back(cli, tmp_path):
+    command = ("rate", IRB, "--payload", "1", "--turn", "90deg", *FEW, *FINE, "--out", "r.json")
+    result = succeeds(cli(*command))
+    assert re.match(r"0\.\d+ s there and back \(minimum-time\)\n\d+\.\d cycles per m", result.out)
+    assert "gained per cycle [ms]" in result.out
+    assert "binding there: " in result.out
+    assert "binding back: " in result.out
+    message = json.loads((tmp_path / "r.json").read_text())
+    assert message["joint_names"] == ["q1", "q2", "q3", "q4"]
+    turns = [point["positions"][3] for point in message["points"]]
+    assert max(turns) == pytest.approx(np.pi / 2)
+    assert np.allclose([turns[0], turns[-1]], 0, atol=1e-9)
+    ends = [point["velocities"] for point in (message["points"][0], message["points"][-1])]
+    assert np.allclose(ends, 0, atol=1e-6)
+
+
+@pytest.mark.parametrize("command", ["plan", "rate"])
+def test_the_example_in_the_help_works(cli, files, command):
+    text = succeeds(cli(command, "--help")).out
+    example = re.search(r"Example: triskele (.+(?:\n {4,}.+)*)", text)
+    assert example is not None
+    succeeds(cli(*shlex.split(example[1]), *FEW, *(FINE if command == "rate" else ())))
+    assert files() == {}
+
+
+def test_short_gaps_in_which_nothing_binds_are_closed():
+    class Bound:
+        s = np.array([0.0, 0.01, 0.02, 0.03, 0.2, 0.21])
+        binding = ("a", "", "a", "b", "b", "")
+
+    assert _runs(Bound()) == [(0.0, 0.02, "a"), (0.03, 0.03, "b"), (0.2, 0.2, "b")]  # pyright: ignore[reportArgumentType]
+
+
+REFUSED = {
+    "a method that does not exist": ("--method fastest", r"there is no 'fastest'. Known: core"),
+    "a path that does not exist": ("--path u-trun", r"No path is called 'u-trun'. Did you mean"),
+    "an option of another path": ("--radius 0.1", r"path u-turn has no use for --radius; it takes"),
+    "an option of a path, for a table": ("--path w.csv --corner 1", r"way-points has no use for"),
+    "way-points twice": ("--path w.csv", r"w\.csv: rows 3 and 4 are at the same place"),
+    "no table": ("--path none.csv", r"none\.csv: no such file"),
+    "a line without ends": ("--path line --start 0,0,-0.9", r"needs --start and --end"),
+    "a limit without a value": ("--limit rod_force", r"'rod_force' is not a name and a value"),
+    "an unknown limit": ("--limit rod_froce=1N", r"no limit 'rod_froce'. Did you mean 'rod_fo"),
+    "a limit of zero": ("--limit rod_force=0N", r"rod_force: 0 N is not a force. It must be pos"),
+    "a limit in a wrong unit": ("--limit rod_force=1kg", r"'kg' is not a unit of this quantity"),
+    "an unknown margin": ("--margin rods=0.1", r"--margin: there is no limit 'rods'"),
+    "all of a limit kept free": ("--margin rod_force=1", r"--margin rod_force is 1; it is a part"),
+    "a grip without a payload": ("--payload-grip 9", r"--payload-grip needs --payload"),
+    "friction without a grip": ("--payload 1 --grip-friction 1", r"needs --payload-grip"),
+    "a tolerance of all": ("--payload 1 --payload-tolerance 1", r"is a part of the mass"),
+    "a time backwards": ("--dwell -1", r"dwell is -1 s; it must not be negative"),
+    "two periods": ("--period 1ms --rate 1000", r"--period and --rate say the same"),
+    "no period": ("--period 0", r"--period is 0 s; it must be positive"),
+    "too few cells": ("--cells 3", r"cells is 3; at least 8 are needed"),
+    "half a cell": ("--cells 8.5", r"'8.5' is not a whole number"),
+    "out of reach": (
+        "--path line --start 0,0,-0.9 --end 0,0,-1.6",
+        r"leaves the reach of abb_irb360_6_1600 at s = 1\.000 of the path \(0, 0, -1\.6, 0\)",
+    ),
+    "through what counts as singular": (
+        "--limit singularity_margin=0.95",
+        r"leaves the reach of abb_irb360_6_1600 at s = 0\.\d+ of the path .*loses stiffness",
+    ),
+    "too heavy to hold": (
+        "--payload heavy_plate --limit rod_force=20N",
+        r"Even at rest at s = \d\.\d+ of the path .* the tension of rod \d[ab] is .* cannot be car",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_a_mistake_is_one_sentence_and_no_file(cli, files, tmp_path, case):
+    line, expected = REFUSED[case]
+    (tmp_path / "w.csv").write_text(WAYS.format("0,0,-900\n0,0,-900\n"))
+    before = files()
+    code, out, err = cli("plan", IRB, *line.split(), "--out", "plan.csv", "--figure", "plan.png")
+    assert (code, out) == (2, ""), err
+    assert files() == before
+    assert sorted(os.listdir(tmp_path)) == ["w.csv"]
+    (sentence,) = err.splitlines()
+    assert re.fullmatch(r"triskele: .*[^.][.?)]", sentence)
+    assert re.search(expected, sentence), sentence
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("plan omron_mini_delta", r"nothing bounds how fast it may move"),
+        ("plan omron_mini_delta --turn 1", r"--turn needs a flange that turns; omron_mini_delta"),
+        ("plan compliant_3prs", r"moves in z, psi, theta; it can follow a line"),
+        (f"plan {IRB} --out plan.txt", r"must end in \.csv, \.parquet, \.npz, \.json, \.yaml"),
+        (f"rate {IRB} --path line", r"No such option"),
+        ("rate omron_mini_delta --turn 90deg", r"--turn needs a flange that turns"),
+    ],
+)
+def test_a_robot_that_cannot_is_told_so(cli, files, line, expected):
+    code, out, err = cli(*line.split())
+    assert (code, out, files()) == (2, "", {})
+    assert re.search(expected, err), err
