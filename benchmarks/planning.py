@@ -1,13 +1,14 @@
 """Time along a path: the convex core against toppra, and the whole problem with jerk limits.
 
-An IRB 360 carries its plate over a U-turn, C5(3,6), within its limits of speed, acceleration,
-torque and rod tension (those of the flange are norms, which toppra does not take). Both get the
-same nodes, closer towards the ends, and ask for limits at the nodes. What is timed begins with
-the path and ends with its speeds: derivatives, joints, coefficients, profile.
+An IRB 360 carries its plate over a U-turn, C5(3,6), within its limits of speed, acceleration
+and torque. Both get the same nodes, closer towards the ends, and ask for limits at the nodes. What
+is timed begins with the path and ends with its speeds: derivatives, joints, coefficients, profile.
 
-toppra calls for coefficients in its own way, F (a u + b x + c) <= g, and gets them from our
-compiled functions for all nodes at once, the fastest that it can be given; the times of its own
-share, matrices and passes, are listed apart. `plan` is the public call, friction included.
+toppra asks for torques in its own way, by its `JointTorqueConstraint`, which calls an inverse
+dynamics three times for each node: it gets our fastest handle, `torque_function`. Joint speeds and
+accelerations it gets for all nodes at once, from the same compiled functions as ours. Beside that,
+it is given all coefficients at once, which its own constraints cannot use; and both are timed
+without coefficients. `plan` is the public call, friction and all loads included.
 """
 
 from collections.abc import Callable
@@ -21,7 +22,10 @@ from benchmarks.peers import engine
 from benchmarks.race import Lap, cpu_time, race
 from triskele.description.load import load
 from triskele.description.schema import Robot
-from triskele.kinematics.path import AbstractPath, u_turn_on_legs
+from triskele.dynamics.handle import torque_function
+from triskele.dynamics.robot import rigid
+from triskele.kinematics.path import AbstractPath, derivatives_along, u_turn_on_legs
+from triskele.planning.demands import BLOCK
 from triskele.planning.plan import plan
 from triskele.planning.profile import StepProfile
 from triskele.planning.reachability import core
@@ -30,7 +34,8 @@ from triskele.planning.why import half_planes
 
 SIZES = (500, 2000)
 OURS, PASSES = "core, with its coefficients", "core, coefficients given"
-TOPPRA, SOLVING = "toppra, with our coefficients", "toppra, coefficients given"
+TOPPRA = "toppra, torques by its own constraint"
+SHARED, SOLVING = "toppra, all coefficients at once", "toppra, coefficients given"
 WHOLE = "plan, minimum time with jerk limits"
 ALIKE = 3e-3  #: of the durations
 _MOST_ROUNDS = 5
@@ -77,7 +82,7 @@ def _path() -> AbstractPath:
 
 def _robot() -> Robot:
     robot = load("abb_irb360_6_1600")
-    none = {"flange_force": None, "flange_torque": None}
+    none = {"flange_force": None, "flange_torque": None, "rod_force": None}
     return robot.model_copy(update={"limits": robot.limits.model_copy(update=none)})
 
 
@@ -94,6 +99,21 @@ def _coefficients(s: Numbers) -> tuple[Numbers, ...]:
     return half_planes(task.rows(geometry, task.demands(geometry), {}), None)
 
 
+def _kinematics(s: Numbers) -> tuple[Numbers, ...]:
+    """The same of speeds and accelerations of the joints alone."""
+    task = _task()
+    return half_planes(task.rows(task.geometry(s), [{}], {}), None)
+
+
+@cache
+def _torque() -> tuple[Callable[..., Numbers], Numbers]:
+    """Inverse dynamics of one state, and the limits of the first three drives."""
+    robot = _robot()
+    handle = torque_function(rigid(robot, "plate", friction=False))
+    limits = [value for value in _task().allowed.of_motors("peak_torque") if value is not None]
+    return lambda x, xd, xdd: np.asarray(handle(x, xd, xdd))[: len(limits)], np.array(limits)
+
+
 Solver = Callable[..., Numbers]
 
 
@@ -105,8 +125,9 @@ def _race(n: int, solver: Solver | None, rounds: int) -> CoreRace:
         PASSES: lambda: core(s, *given, both_ends=False)[0],
     }
     if solver is not None:
-        calls[TOPPRA] = lambda: solver(s, *_coefficients(s))
-        calls[SOLVING] = lambda: solver(s, *given)
+        calls[TOPPRA] = lambda: solver(s, _kinematics(s), torques=True)
+        calls[SHARED] = lambda: solver(s, _coefficients(s))
+        calls[SOLVING] = lambda: solver(s, given)
     durations = {name: StepProfile(s, call()).duration() for name, call in calls.items()}
     worst = max(abs(value / durations[OURS] - 1) for value in durations.values())
     if not worst < ALIKE:
@@ -123,7 +144,7 @@ def _solver(toppra: Any) -> Solver:
     class Given(constraint.LinearConstraint):
         def __init__(self, a: Numbers, b: Numbers, c: Numbers) -> None:
             super().__init__()
-            self.identical, self.dof, self.given = True, 1, (a, b, c)
+            self.identical, self.dof, self.given = True, 4, (a, b, c)
             self.discretization_type = constraint.DiscretizationType.Collocation
 
         def compute_constraint_params(self, path: object, gridpoints: object) -> tuple:
@@ -131,14 +152,26 @@ def _solver(toppra: Any) -> Solver:
             F = np.concatenate([both, -both])
             return *self.given, F, np.ones(len(F)), None, None
 
-    class Parameter(parent):
-        dof, path_interval, waypoints = 1, np.array([0.0, 1.0]), None
+    class Curve(parent):
+        """The path of the platform, evaluated for all nodes at once."""
+
+        dof, path_interval, waypoints = 4, np.array([0.0, 1.0]), None
 
         def __call__(self, s: Numbers, order: int = 0) -> Numbers:
-            return np.zeros((np.size(s), 1))
+            return np.asarray(derivatives_along(_path(), np.atleast_1d(s), block=BLOCK)[order])
 
-    def solve(s: Numbers, *planes: Numbers) -> Numbers:
-        method = algorithm.TOPPRA([Given(*planes)], Parameter(), s, solver_wrapper="seidel")
+    def solve(s: Numbers, planes: tuple[Numbers, ...], *, torques: bool = False) -> Numbers:
+        limits = [Given(*planes)]
+        if torques:
+            function, most = _torque()
+            span = np.stack([-most, most], axis=1)
+            scheme = constraint.DiscretizationType.Collocation
+            limits.append(
+                constraint.JointTorqueConstraint(
+                    function, span, np.zeros(len(most)), discretization_scheme=scheme
+                )
+            )
+        method = algorithm.TOPPRA(limits, Curve(), s, solver_wrapper="seidel")
         _, speeds, _ = method.compute_parameterization(0, 0)
         return speeds**2
 

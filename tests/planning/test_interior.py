@@ -112,4 +112,4 @@ def test_prices_are_the_slopes_of_the_solution(limit: str):
 def test_the_largest_integral_of_x_is_nearly_the_least_time():
     problem = point_mass(acceleration=4.0, speed=1.2)
     least = solved(problem).duration
-    assert solved(problem._replace(fastest=False)).duration == pytest.approx(least, rel=1e-3)
+    assert solved(problem._replace(fastest=False)).duration == pytest.approx(least, rel=2e-3)

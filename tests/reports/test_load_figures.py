@@ -26,7 +26,7 @@ def demands(joints, rods, *, unique=True):
     """Made-up demands; `rods` may be 0."""
     names = tuple(f"rod_{i}{end}" for i in (1, 2, 3) for end in "ab")[:rods]
     series = RodSeries(names, *(waves(rods) for _ in range(4)), unique)
-    loads = JointLoads(series, waves(3), waves(3), waves(3), waves(3), None)
+    loads = JointLoads(series, *(waves(3) for _ in range(5)), None)
     uses = (
         LimitUse("torque of motor 1", "N m", 0.5, 1.0, 0.3, 2.0),
         LimitUse("tension of rod 1a", "N", 2.0, 1.0, 0.3, 0.5),

@@ -105,9 +105,10 @@ def _clock(time: float) -> dict[str, int]:
 
 def _npz(table: Table) -> bytes:
     stream = io.BytesIO()
-    columns = {name: table[name].values for name in table.names}
-    units = np.array([table[name].unit for name in table.names])
-    np.savez(stream, names=np.array(table.names), units=units, **columns)
+    arrays = {name: table[name].values for name in table.names}
+    arrays["names"] = np.array(table.names)
+    arrays["units"] = np.array([table[name].unit for name in table.names])
+    np.savez(stream, allow_pickle=False, **arrays)
     return stream.getvalue()
 
 

@@ -41,7 +41,7 @@ Loads = Mapping[str, Values]  #: by name: "effort", "rod", "flange force", "bear
 Result = TypeVar("Result")
 LOAD_MODELS = ("exact", "reduced")
 
-BLOCK = 1024  #: points evaluated at once: one size, so that each function is compiled once
+BLOCK = 512  #: points evaluated at once: one size, so that each function is compiled once
 
 
 def tabulate(function: Callable[..., Result]) -> Callable[..., Result]:

@@ -325,7 +325,9 @@ def solve(problem: Problem, start: Vector, *, tolerance: float = 1e-8, most: int
         left = state.gap / abs(value)
         if (left < tolerance and residual < _BALANCED) or left < 1e-3 * tolerance:
             break
-        mu = max(0.1, (1 - part) ** 2) * state.gap / count  # short steps: towards the middle first
+        mu = (
+            min(max(0.1, (1 - part) ** 2), 0.5) * state.gap / count
+        )  # short steps: towards the middle first
         state, part = solver.moved(state, solver.direction(state, slope, mu), mu)
     x, _, _ = solver.nodes.of(state.c)
     return Solution(
