@@ -137,8 +137,8 @@ def plan(
     >>> robot = tk.load("abb_irb360_6_1600")
     >>> path = tk.u_turn([0, -0.4, -1.0, 0], length=0.8, height=0.18, corner=0.15)
     >>> found = tk.plan(robot, path, "plate", friction=False, cells=60)
-    >>> round(found.duration, 2)
-    0.53
+    >>> f"{found.duration:.2f} s"
+    '0.52 s'
     """
     if method not in METHODS:
         raise UnknownName(f"No method is called '{method}'. {did_you_mean(method, METHODS)}")
