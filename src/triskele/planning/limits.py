@@ -259,28 +259,21 @@ def _add_loads(
             label = f"tension of {names[k % len(names)].replace('_', ' ')}"
             column = Column("rod_force", label, "N", limit)
             found.add(column, *(part[:, k] / limit for part in loads["rod"]))
-    single = (
+    sizes = (
         ("flange_force", "flange force", "force on the flange", "N"),
         ("flange_torque", "flange moment", "tilting moment on the flange", "N m"),
-    )
-    for key, name, label, unit in single:
-        value = getattr(limits, key)
-        if value is not None and name in loads:
-            limit = allowed.kept(key) * value
-            column = Column(key, label, unit, limit)
-            found.add_norm(column, Affine(*(part / limit for part in loads[name])))
-    bearings = (
         ("bearing_force", "bearing force", "force in the bearing of motor", "N"),
         ("bearing_torque", "bearing moment", "tilting moment in the bearing of motor", "N m"),
     )
-    for key, name, label, unit in bearings:
+    for key, name, label, unit in sizes:
         value = getattr(limits, key)
-        if value is not None and name in loads:
-            limit = allowed.kept(key) * value
-            for k in range(loads[name].a.shape[1] // 3):
-                column = Column(key, f"{label} {k + 1}", unit, limit)
-                parts = (part[:, 3 * k : 3 * k + 3] / limit for part in loads[name])
-                found.add_norm(column, Affine(*parts))
+        if value is None or name not in loads:
+            continue
+        limit, many = allowed.kept(key) * value, name.startswith("bearing")
+        for k in range(loads[name].a.shape[1] // 3 if many else 1):
+            column = Column(key, f"{label} {k + 1}" if many else label, unit, limit)
+            parts = (part[:, 3 * k : 3 * k + 3] / limit for part in loads[name])
+            found.add_norm(column, Affine(*parts))
     if "grip" in loads:
         _add_grip(found, allowed, loads["grip"])
 

@@ -3,7 +3,7 @@
     minimum-time    from rest to rest with jerks and torque rates bounded throughout
     step-start      the same limits along s, in which a start from rest is a step of acceleration
     largest-speed   that, with the integral of x made largest instead of the time least: the
-                    program of Gnad et al., RAS (2023), equation 37
+                    program of Gnad et al., equation 43
     no-jerk         without third-order limits
     core            that, in two passes over a grid (`reachability.py`), in milliseconds
 
@@ -26,7 +26,7 @@ from jaxtyping import Float
 from triskele.description.schema import Payload, Robot
 from triskele.errors import InputError, UnknownName, did_you_mean
 from triskele.kinematics.motion import Motion
-from triskele.kinematics.path import AbstractPath, derivatives_along
+from triskele.kinematics.path import AbstractPath, derivatives_along, positive
 from triskele.laws.masses import named_payload
 from triskele.planning import interior
 from triskele.planning.demands import BLOCK, Affine, Geometry
@@ -96,9 +96,10 @@ class Plan:
         """
         if (rate is None) == (period is None):
             raise InputError("Give a rate [Hz] or a period [s], one of the two.")
-        step = float(period if period is not None else 1 / float(rate or 1))
-        if not step > 0:
-            raise InputError(f"period is {step:g} s; it must be positive.")
+        if period is not None:
+            step = float(positive("period", period, "s"))
+        else:
+            step = 1 / float(positive("rate", rate or 0.0, "Hz"))
         t = np.arange(0, self.duration, step)
         if self.duration - t[-1] > 1e-9 * self.duration:
             t = np.append(t, self.duration)

@@ -6,8 +6,10 @@ control points nor the height of the path: the cubic B-spline of eight points th
 z = -1 m, is used. Joint jerks are bounded along s, in which a start from rest is a step of
 acceleration; and the load model leaves out lateral forces and the telescope's inertia.
 
-Reference: D. Gnad, H. Gattringer, A. Mueller, W. Hoebarth, R. Riepl, L. Messner, Identification and
-time-optimal motion of Delta robots under joint loads, Robotics and Autonomous Systems, section 6.6.
+Reference: D. Gnad, H. Gattringer, A. Mueller, W. Hoebarth, R. Riepl, L. Messner, Identification of
+physically consistent dynamics parameter of the ABB IRB 360-6/1600 delta robot and its use for
+time-optimal motion planning under consideration of constraint forces, Robotics and Autonomous
+Systems, section 6.6.
 """
 
 from typing import NamedTuple
