@@ -39,6 +39,7 @@ SHARED, SOLVING = "toppra, all coefficients at once", "toppra, coefficients give
 WHOLE = "plan, minimum time with jerk limits"
 ALIKE = 3e-3  #: of the durations
 _MOST_ROUNDS = 5
+_NEVER_MET = 1e4  #: [N m]
 
 
 class CoreRace(NamedTuple):
@@ -107,11 +108,10 @@ def _kinematics(s: Numbers) -> tuple[Numbers, ...]:
 
 @cache
 def _torque() -> tuple[Callable[..., Numbers], Numbers]:
-    """Inverse dynamics of one state, and the limits of the first three drives."""
-    robot = _robot()
-    handle = torque_function(rigid(robot, "plate", friction=False))
-    limits = [value for value in _task().allowed.of_motors("peak_torque") if value is not None]
-    return lambda x, xd, xdd: np.asarray(handle(x, xd, xdd))[: len(limits)], np.array(limits)
+    """Inverse dynamics of one state, and the limits of the drives; toppra wants one of each."""
+    given = _task().allowed.of_motors("peak_torque")
+    limits = np.array([_NEVER_MET if value is None else value for value in given])
+    return torque_function(rigid(_robot(), "plate", friction=False)), limits
 
 
 Solver = Callable[..., Numbers]
