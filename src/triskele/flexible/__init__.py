@@ -1,0 +1,1 @@
+"""Robots whose links bend: natural frequencies everywhere, and what the tool does on its way."""

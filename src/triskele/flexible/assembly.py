@@ -1,0 +1,341 @@
+"""A Delta whose links bend, put together without equations of constraint.
+
+Displacements are small, in a frame that moves with the rigid robot; motors are held where they
+are, or follow their motion. A limb hangs on the platform alone, so that unknowns are
+
+    d_P, g_P         displacement and rotation of the platform, in O                     (6)
+    u_B, g_B         the same of the tip of each arm, in the frame of the arm            (6)
+    slopes           of each rod at elbow and wrist, as rotations about its y and z      (4)
+    inner            unknowns of arms and rods between their ends
+
+and matrices are arrows: limbs meet in the first six. A rod takes its ends from its neighbours. With
+R_u, R_l the axes of arm and rod, at an elbow beside the tip by s (rods in pairs: s = +-w/2 v),
+
+    (u, v, w) = R_l' (R_u u_B + R_u g_B x s)     at the elbow                            (1)
+    (u, v, w) = R_l' (d_P + g_P x r)             at the wrist, r from the platform's centre
+
+A single rod has universal joints, about v (tangential, fixed in the arm or the platform) and its
+own z. They pass no rotation but the one about k = v x z, so that a rod twists by
+
+    phi = (k . g - (k . y_l) g_y) / (k . x_l)                                           (2)
+
+with g the rotation of its neighbour and g_y its own about y_l. Rods in pairs have ball joints; they
+are free to spin, nothing twists them, and phi is left out. A link without section is rigid: arms
+may be, rods may not.
+
+Along a motion, (1) and (2) make a rod's unknowns d = S(t) y, and (2) of `link` becomes
+
+    S'M S y'' + S'(2 M S' + C S) y' + S'(M S'' + C S' + K S) y + S' f                   (3)
+
+Y.-L. Kuo, Mathematical modeling and analysis of the Delta robot with flexible links, 2016, has the
+idea, and other equations at the elbow and wrist: see `studies.kuo_assembly`.
+"""
+
+from typing import NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from triskele.flexible.link import END, Link, MovingLink, moving
+from triskele.flexible.robot import OF_ROD, PLATFORM, FlexibleRobot, Links
+from triskele.kinematics.delta import Delta
+from triskele.numerics import Components
+from triskele.spatial.inertia import pseudo_inertia
+from triskele.spatial.vectors import poses_array
+
+_ENDS = 2 * END
+_Matrix = Float[Array, "_ _"]
+
+
+class Poses(NamedTuple):
+    """Arms and rods of the limbs as [R p], and their first and second derivatives by time."""
+
+    arm: Float[Array, "3 orders 3 4"]
+    rod: Float[Array, "3 orders 3 4"]
+    platform: Float[Array, "3"]  #: acceleration of its centre [m/s^2]
+
+class Arrow(NamedTuple):
+    """Matrices and forces of limbs, each with the unknowns of the platform first, and its own.
+
+    M y'' + C y' + K y + f = 0; `stiff` is the elastic part of K. The platform is added apart.
+    """
+
+    M: Float[Array, "3 a a"]
+    C: Float[Array, "3 a a"]
+    K: Float[Array, "3 a a"]
+    stiff: Float[Array, "3 a a"]
+    f: Float[Array, "3 a"]
+    platform: Float[Array, "6 6"]
+    platform_f: Float[Array, "6"]
+
+
+def rest_poses(mechanism: Delta, x: Components) -> Poses:
+    """Arms and rods with the platform at rest at `x`."""
+    T = poses_array(mechanism.body_poses(mechanism.inverse(x).components, x))
+    return poses_of(mechanism, jnp.stack([T, jnp.zeros_like(T), jnp.zeros_like(T)]))
+
+
+def poses_of(mechanism: Delta, T: Float[Array, "3 bodies 3 4"]) -> Poses:
+    """Of `T`, `Td` and `Tdd` of all bodies, those of the first rod of each limb, and the arms.
+
+    The rods of a pair are parallel: their axes are the same, and their origins half a spacing
+    beside the arm's tip.
+    """
+    names = mechanism.bodies
+    arms = [names.index(f"arm_{i}") for i in (1, 2, 3)]
+    pair = "" if mechanism.rod_spacing is None else "a"
+    rods = [names.index(f"rod_{i}{pair}") for i in (1, 2, 3)]
+    by_limb = jnp.swapaxes(T, 0, 1)
+    return Poses(by_limb[jnp.asarray(arms)], by_limb[jnp.asarray(rods)], T[2, names.index("platform"), :, 3])
+
+
+def arrow(
+    robot: FlexibleRobot, links: Links, poses: Poses, tensions: Float[Array, "3 links"] | None = None
+) -> Arrow:
+    """Matrices of the limbs at `poses`; with `tensions` of arms and rods [N], stiffened by them."""
+    limb = eqx.filter_vmap(_limb, in_axes=(None, 0, 0, 0, 0, 0, 0))
+    pulls = jnp.zeros((3, 0)) if tensions is None else tensions
+    wrists = _wrists(robot.mechanism)
+    M, C, K, stiff, f = limb(robot, links.arm, links.rod, poses.arm, poses.rod, wrists, pulls)
+    P = pseudo_inertia(robot.platform)
+    m, first, second = P[3, 3], P[:3, 3], P[:3, :3]
+    turn = _skew(first)
+    inertia = jnp.trace(second) * jnp.eye(3) - second
+    platform = jnp.block([[m * jnp.eye(3), -turn], [turn, inertia]])
+    a = poses.platform - robot.gravity
+    return Arrow(M, C, K, stiff, f, platform, jnp.concatenate([m * a, turn @ a]))
+
+
+def whole(robot: FlexibleRobot, limbs: Float[Array, "3 a a"], platform: _Matrix) -> _Matrix:
+    """One matrix of the robot from those of its limbs."""
+    n, own = robot.unknowns, robot.of_limb
+    total = jnp.zeros((n, n)).at[:PLATFORM, :PLATFORM].add(platform)
+    for i in range(3):
+        index = limb_places(i, own)
+        total = total.at[index[:, None], index[None, :]].add(limbs[i])
+    return total
+
+
+def whole_vector(
+    robot: FlexibleRobot, limbs: Float[Array, "3 a"], platform: Float[Array, "6"]
+) -> Float[Array, " n"]:
+    """The same for forces."""
+    own = limbs[:, PLATFORM:].reshape(-1)
+    return jnp.concatenate([platform + limbs[:, :PLATFORM].sum(axis=0), own])
+
+
+def limb_places(limb: int, own: int) -> np.ndarray:
+    """Which unknowns of the robot are those of a limb, the platform's first."""
+    return np.concatenate([np.arange(PLATFORM), PLATFORM + limb * own + np.arange(own)])
+
+
+def solve_arrow(
+    limbs: Float[Array, "3 a a"],
+    platform: _Matrix,
+    limb_loads: Float[Array, "3 own k"],
+    platform_load: Float[Array, "6 k"],
+) -> tuple[Float[Array, "6 k"], Float[Array, "3 own k"]]:
+    """Unknowns of platform and limbs, by elimination of the limbs, each on its own."""
+    P = PLATFORM
+    inner, right = limbs[:, P:, P:], limbs[:, P:, :P]
+    both = jnp.linalg.solve(inner, jnp.concatenate([right, limb_loads], axis=2))
+    to_platform, alone = both[:, :, :P], both[:, :, P:]
+    across = limbs[:, :P, P:]
+    schur = platform + (limbs[:, :P, :P] - across @ to_platform).sum(axis=0)
+    at_platform = jnp.linalg.solve(schur, platform_load - (across @ alone).sum(axis=0))
+    return at_platform, alone - to_platform @ at_platform
+
+
+# One limb
+
+
+def link_displacements(
+    robot: FlexibleRobot, poses: Poses, y: Float[Array, " n"]
+) -> tuple[Float[Array, "3 arm"] | None, Float[Array, "3 rods rod"]]:
+    """Unknowns of the arms, if they bend, and of the rods, from those of the robot."""
+    own = robot.of_limb
+    wrists, arms, rods = _wrists(robot.mechanism), [], []
+    for i in range(3):
+        z = y[limb_places(i, own)]
+        arms.append(_arm_ends(robot, z))
+        ends = [_ends(robot, poses.arm[i, 0], poses.rod[i, 0], wrists[i], s) for s in robot.shifts]
+        rods.append(
+            jnp.stack([_expanded(S, z[_rod_places(robot, k)]) for k, S in enumerate(ends)])
+        )
+    return (None if robot.arm_beam is None else jnp.stack(arms)), jnp.stack(rods)
+
+
+def _arm_ends(robot: FlexibleRobot, z: Float[Array, " a"]) -> Float[Array, " arm"]:
+    if robot.arm_beam is None:
+        return jnp.zeros(0)
+    return jnp.concatenate([jnp.zeros(END), _TIP @ z[PLATFORM : PLATFORM + END], z[_arm_inner(robot)]])
+
+
+def _expanded(S: _Matrix, z: Float[Array, " z"]) -> Float[Array, " d"]:
+    outer = S.shape[1]
+    return jnp.concatenate([S @ z[:outer], z[outer:]])
+
+
+def _limb(
+    robot: FlexibleRobot,
+    arm: Link | None,
+    rod: Link,
+    arm_T: Float[Array, "orders 3 4"],
+    rod_T: Float[Array, "orders 3 4"],
+    wrist: Float[Array, "2 3"],
+    tensions: Float[Array, " links"],
+) -> tuple[_Matrix, _Matrix, _Matrix, _Matrix, Float[Array, " a"]]:
+    """M, C, K, its elastic part, and f of a limb."""
+    size = PLATFORM + robot.of_limb
+    total = tuple(jnp.zeros((size, size)) for _ in range(4))
+    f = jnp.zeros(size)
+    parts = []
+    if arm is not None:
+        pull = tensions[0] if tensions.size else None
+        parts.append(_of_arm(robot, arm, _moving(robot, arm, arm_T, pull)))
+    for k, shift in enumerate(robot.shifts):
+        pull = tensions[1 + k] if tensions.size else None
+        S = _rates(lambda a, r, s=shift: _ends(robot, a, r, wrist, s), arm_T, rod_T)
+        parts.append((_rod_places(robot, k), *_carried(S, rod.K, _moving(robot, rod, rod_T, pull))))
+    for index, *matrices, load in parts:
+        places = (index[:, None], index[None, :])
+        total = tuple(t.at[places].add(m) for t, m in zip(total, matrices, strict=True))
+        f = f.at[index].add(load)
+    return *total, f  # pyright: ignore[reportReturnType]
+
+
+def _moving(
+    robot: FlexibleRobot, link: Link, T: Float[Array, "orders 3 4"], pull: Float[Array, ""] | None
+) -> MovingLink:
+    R, Rd, Rdd = T[:, :, :3]
+    return moving(link, R.T @ Rd, R.T @ Rdd, R.T @ (T[2, :, 3] - robot.gravity), pull)
+
+
+def _of_arm(
+    robot: FlexibleRobot, arm: Link, m: MovingLink
+) -> tuple[np.ndarray, _Matrix, _Matrix, _Matrix, _Matrix, Float[Array, " z"]]:
+    """An arm is clamped at its motor, and its tip's unknowns are those of the limb."""
+    index = np.concatenate([PLATFORM + np.arange(END), _arm_inner(robot)])
+    S = jax.scipy.linalg.block_diag(_TIP, jnp.eye(arm.inner))
+    M, C, K, stiff = (S.T @ part[END:, END:] @ S for part in (m.M, m.C, m.K, arm.K))
+    return index, M, C, K, stiff, S.T @ m.f[END:]
+
+
+def _carried(
+    S: tuple[_Matrix, _Matrix, _Matrix], elastic: _Matrix, m: MovingLink
+) -> tuple[_Matrix, _Matrix, _Matrix, _Matrix, Float[Array, " z"]]:
+    """Equation (3); inner unknowns are what they are, S concerns the ends."""
+    S0, S1, S2 = S
+    M, C, K = m.M, m.C, m.K
+    whole_S = jax.scipy.linalg.block_diag(S0, jnp.eye(len(M) - _ENDS))
+    back = whole_S.T
+
+    def on_ends(matrix: _Matrix, T: _Matrix) -> _Matrix:
+        """matrix T, where T has no inner part."""
+        return jnp.pad(matrix[:, :_ENDS] @ T, ((0, 0), (0, len(M) - _ENDS)))
+
+    stiff = back @ elastic @ whole_S
+    return (
+        back @ M @ whole_S,
+        back @ (2 * on_ends(M, S1) + C @ whole_S),
+        back @ (on_ends(M, S2) + on_ends(C, S1) + K @ whole_S),
+        stiff,
+        back @ m.f,
+    )
+
+
+def _rates(function, *T: Float[Array, "orders 3 4"]) -> tuple[_Matrix, _Matrix, _Matrix]:  # noqa: ANN001
+    """A function of poses, and its first and second derivatives by time."""
+    T0, T1, T2 = (tuple(part[k] for part in T) for k in range(3))
+
+    def first(T: tuple, Td: tuple) -> tuple[_Matrix, _Matrix]:
+        return jax.jvp(function, T, Td)
+
+    (S, S1), (_, S2) = jax.jvp(first, (T0, T1), (T1, T2))
+    return S, S1, S2
+
+
+def _ends(
+    robot: FlexibleRobot,
+    arm: Float[Array, "3 4"],
+    rod: Float[Array, "3 4"],
+    wrist: Float[Array, "2 3"],
+    shift: float,
+) -> Float[Array, "12 z"]:
+    """S of (1) and (2): ends of a rod from platform, arm's tip (if it bends) and its slopes."""
+    R_u, R_l = arm[:, :3], rod[:, :3]
+    v = R_u[:, 1]
+    half = 0.0 if robot.mechanism.rod_spacing is None else robot.mechanism.rod_spacing / 2
+    beside = shift * half * v
+    zero, none = jnp.zeros((3, 3)), jnp.zeros((1, 3))
+    at_wrist = [R_l.T, -R_l.T @ _skew(wrist[0] + shift * half * wrist[1]), zero, zero]
+    at_elbow = [zero, zero, R_l.T @ R_u, -R_l.T @ _skew(beside) @ R_u]
+    k = jnp.cross(v, R_l[:, 2])
+    twists = []
+    for turn in ([none, none, none, (k @ R_u)[None]], [none, k[None], none, none]):
+        joint = jnp.concatenate(turn, axis=1)[0] / (k @ R_l[:, 0])
+        twists.append(joint if len(robot.shifts) == 1 else jnp.zeros_like(joint))
+    own_twist = -(k @ R_l[:, 1]) / (k @ R_l[:, 0]) * (1.0 if len(robot.shifts) == 1 else 0.0)
+    rows = []
+    for end, blocks in enumerate((at_elbow, at_wrist)):
+        x, y, z = jnp.concatenate(blocks, axis=1)
+        g_y, g_z = jnp.eye(OF_ROD)[2 * end], jnp.eye(OF_ROD)[2 * end + 1]
+        nothing, still = jnp.zeros(OF_ROD), jnp.zeros_like(x)
+        pairs = (
+            (x, nothing),
+            (twists[end], own_twist * g_y),
+            (y, nothing),
+            (still, g_z),
+            (z, nothing),
+            (still, -g_y),
+        )
+        rows += [jnp.concatenate(pair) for pair in pairs]
+    S = jnp.stack(rows)
+    if robot.arm_beam is None:
+        S = jnp.delete(S, np.arange(PLATFORM, PLATFORM + END), axis=1, assume_unique_indices=True)
+    return S
+
+
+def _wrists(mechanism: Delta) -> Float[Array, "3 2 3"]:
+    """From the platform's centre to mid-wrist [m], and tangentially, of each limb."""
+    s, c = jnp.sin(mechanism.azimuth), jnp.cos(mechanism.azimuth)
+    zero = jnp.zeros(3)
+    out = mechanism.platform_radius[:, None] * jnp.stack([c, s, zero], axis=1)
+    return jnp.stack([out, jnp.stack([-s, c, zero], axis=1)], axis=1)
+
+
+def _arm_inner(robot: FlexibleRobot) -> np.ndarray:
+    return PLATFORM + END + np.arange(robot.inner)
+
+
+def _rod_places(robot: FlexibleRobot, k: int) -> np.ndarray:
+    """Unknowns of rod k in those of a limb: platform, tip of the arm, slopes, inner ones."""
+    arm = 0 if robot.arm_beam is None else END
+    before = PLATFORM + arm + (robot.inner if arm else 0)
+    size = OF_ROD + robot.inner
+    return np.concatenate([np.arange(PLATFORM + arm), before + k * size + np.arange(size)])
+
+
+def _skew(a: Float[Array, "3"]) -> Float[Array, "3 3"]:
+    zero = jnp.zeros(())
+    return jnp.stack(
+        [
+            jnp.stack([zero, -a[2], a[1]]),
+            jnp.stack([a[2], zero, -a[0]]),
+            jnp.stack([-a[1], a[0], zero]),
+        ]
+    )
+
+
+def _tip_rows() -> Float[Array, "6 6"]:
+    """u, phi, v, v', w, w' of displacement and rotation in the link's own axes."""
+    rows = np.zeros((END, END))
+    for row, column, sign in ((0, 0, 1), (1, 3, 1), (2, 1, 1), (3, 5, 1), (4, 2, 1), (5, 4, -1)):
+        rows[row, column] = sign
+    return rows
+
+
+_TIP = _tip_rows()
