@@ -143,9 +143,13 @@ def test_no_reading_gives_table_2(variant):
 
 @by_variant
 def test_frequencies_repeat_every_third_of_a_turn(variant):
+    """As Fig. 4 shows, but not with the sign that is printed in entry (1, 4) of (52)."""
     c, s = np.cos(2 * np.pi / 3), np.sin(2 * np.pi / 3)
-    turned = frequencies(variant, position=(0.1 * c, 0.1 * s, 0.5))
-    assert np.allclose(turned, frequencies(variant), rtol=1e-9)
+    change = frequencies(variant, position=(0.1 * c, 0.1 * s, 0.5)) / frequencies(variant) - 1
+    if variant == "as printed":
+        assert 0.01 < np.abs(change).max() < 0.02
+    else:
+        assert np.abs(change).max() < 1e-9
 
 
 def test_an_unknown_reading_is_refused():

@@ -68,7 +68,8 @@ class Arrow(NamedTuple):
     K: Float[Array, "3 a a"]
     stiff: Float[Array, "3 a a"]
     f: Float[Array, "3 a"]
-    platform: Float[Array, "6 6"]
+    platform: Float[Array, "6 6"]  #: its inertia
+    platform_C: Float[Array, "6 6"]  #: its damping
     platform_f: Float[Array, "6"]
 
 
@@ -92,21 +93,41 @@ def poses_of(mechanism: Delta, T: Float[Array, "3 bodies 3 4"]) -> Poses:
     return Poses(by_limb[jnp.asarray(arms)], by_limb[jnp.asarray(rods)], T[2, names.index("platform"), :, 3])
 
 
+class Damping(NamedTuple):
+    """Proportional damping a M + b K of links and platform: a mode w has the ratio a / (2 w) + b w / 2."""
+
+    mass: float = 0.0  #: a [1/s]
+    stiffness: float = 0.0  #: b [s]
+
+    def ratio(self, w: float) -> float:
+        """Damping ratio of a mode of frequency `w` [rad/s]."""
+        return self.mass / (2 * w) + self.stiffness * w / 2
+
+
+UNDAMPED = Damping()
+
+
 def arrow(
-    robot: FlexibleRobot, links: Links, poses: Poses, tensions: Float[Array, "3 links"] | None = None
+    robot: FlexibleRobot,
+    links: Links,
+    poses: Poses,
+    *,
+    tensions: Float[Array, "3 links"] | None = None,
+    damping: Damping = UNDAMPED,
 ) -> Arrow:
     """Matrices of the limbs at `poses`; with `tensions` of arms and rods [N], stiffened by them."""
-    limb = eqx.filter_vmap(_limb, in_axes=(None, 0, 0, 0, 0, 0, 0))
+    limb = eqx.filter_vmap(_limb, in_axes=(None, None, 0, 0, 0, 0, 0, 0))
     pulls = jnp.zeros((3, 0)) if tensions is None else tensions
     wrists = _wrists(robot.mechanism)
-    M, C, K, stiff, f = limb(robot, links.arm, links.rod, poses.arm, poses.rod, wrists, pulls)
+    M, C, K, stiff, f = limb(robot, damping, links.arm, links.rod, poses.arm, poses.rod, wrists, pulls)
     P = pseudo_inertia(robot.platform)
     m, first, second = P[3, 3], P[:3, 3], P[:3, :3]
     turn = _skew(first)
     inertia = jnp.trace(second) * jnp.eye(3) - second
     platform = jnp.block([[m * jnp.eye(3), -turn], [turn, inertia]])
     a = poses.platform - robot.gravity
-    return Arrow(M, C, K, stiff, f, platform, jnp.concatenate([m * a, turn @ a]))
+    load = jnp.concatenate([m * a, turn @ a])
+    return Arrow(M, C, K, stiff, f, platform, damping.mass * platform, load)
 
 
 def whole(robot: FlexibleRobot, limbs: Float[Array, "3 a a"], platform: _Matrix) -> _Matrix:
@@ -119,9 +140,7 @@ def whole(robot: FlexibleRobot, limbs: Float[Array, "3 a a"], platform: _Matrix)
     return total
 
 
-def whole_vector(
-    robot: FlexibleRobot, limbs: Float[Array, "3 a"], platform: Float[Array, "6"]
-) -> Float[Array, " n"]:
+def whole_vector(limbs: Float[Array, "3 a"], platform: Float[Array, "6"]) -> Float[Array, " n"]:
     """The same for forces."""
     own = limbs[:, PLATFORM:].reshape(-1)
     return jnp.concatenate([platform + limbs[:, :PLATFORM].sum(axis=0), own])
@@ -168,6 +187,47 @@ def link_displacements(
     return (None if robot.arm_beam is None else jnp.stack(arms)), jnp.stack(rods)
 
 
+class Motions(NamedTuple):
+    """Unknowns of a link of each limb, their rates and accelerations."""
+
+    d: Float[Array, "3 d"]
+    d1: Float[Array, "3 d"]
+    dd: Float[Array, "3 d"]
+
+
+def arm_motions(
+    robot: FlexibleRobot, y: Float[Array, " n"], yd: Float[Array, " n"], ydd: Float[Array, " n"]
+) -> Motions:
+    """Of the arms, whose unknowns are some of the robot's."""
+    places = [limb_places(i, robot.of_limb) for i in range(3)]
+    return Motions(
+        *(jnp.stack([_arm_ends(robot, z[index]) for index in places]) for z in (y, yd, ydd))
+    )
+
+
+def rod_motions(
+    robot: FlexibleRobot,
+    poses: Poses,
+    rod: int,
+    y: Float[Array, " n"],
+    yd: Float[Array, " n"],
+    ydd: Float[Array, " n"],
+) -> Motions:
+    """Of one rod of each limb: d = S y, and its derivatives."""
+    index = [limb_places(i, robot.of_limb)[_rod_places(robot, rod)] for i in range(3)]
+    shift, wrists = robot.shifts[rod], _wrists(robot.mechanism)
+    found = []
+    for i in range(3):
+        z, zd, zdd = y[index[i]], yd[index[i]], ydd[index[i]]
+        S = _rates(lambda a, r, i=i: _ends(robot, a, r, wrists[i], shift), poses.arm[i], poses.rod[i])
+        S0, S1, S2 = S
+        k = S0.shape[1]
+        d1 = _expanded(S0, zd).at[:_ENDS].add(S1 @ z[:k])
+        dd = _expanded(S0, zdd).at[:_ENDS].add(2 * S1 @ zd[:k] + S2 @ z[:k])
+        found.append((_expanded(S0, z), d1, dd))
+    return Motions(*(jnp.stack(part) for part in zip(*found, strict=True)))
+
+
 def _arm_ends(robot: FlexibleRobot, z: Float[Array, " a"]) -> Float[Array, " arm"]:
     if robot.arm_beam is None:
         return jnp.zeros(0)
@@ -181,6 +241,7 @@ def _expanded(S: _Matrix, z: Float[Array, " z"]) -> Float[Array, " d"]:
 
 def _limb(
     robot: FlexibleRobot,
+    damping: Damping,
     arm: Link | None,
     rod: Link,
     arm_T: Float[Array, "orders 3 4"],
@@ -195,11 +256,12 @@ def _limb(
     parts = []
     if arm is not None:
         pull = tensions[0] if tensions.size else None
-        parts.append(_of_arm(robot, arm, _moving(robot, arm, arm_T, pull)))
+        parts.append(_of_arm(robot, arm, _damped(arm, damping, moving_link(robot, arm, arm_T, pull))))
     for k, shift in enumerate(robot.shifts):
         pull = tensions[1 + k] if tensions.size else None
         S = _rates(lambda a, r, s=shift: _ends(robot, a, r, wrist, s), arm_T, rod_T)
-        parts.append((_rod_places(robot, k), *_carried(S, rod.K, _moving(robot, rod, rod_T, pull))))
+        moved = _damped(rod, damping, moving_link(robot, rod, rod_T, pull))
+        parts.append((_rod_places(robot, k), *_carried(S, rod.K, moved)))
     for index, *matrices, load in parts:
         places = (index[:, None], index[None, :])
         total = tuple(t.at[places].add(m) for t, m in zip(total, matrices, strict=True))
@@ -207,11 +269,16 @@ def _limb(
     return *total, f  # pyright: ignore[reportReturnType]
 
 
-def _moving(
+def moving_link(
     robot: FlexibleRobot, link: Link, T: Float[Array, "orders 3 4"], pull: Float[Array, ""] | None
 ) -> MovingLink:
+    """A link at [R p] with its derivatives, under gravity."""
     R, Rd, Rdd = T[:, :, :3]
     return moving(link, R.T @ Rd, R.T @ Rdd, R.T @ (T[2, :, 3] - robot.gravity), pull)
+
+
+def _damped(link: Link, damping: Damping, moved: MovingLink) -> MovingLink:
+    return moved._replace(C=moved.C + damping.mass * link.M + damping.stiffness * link.K)
 
 
 def _of_arm(

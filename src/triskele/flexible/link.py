@@ -59,6 +59,7 @@ class Link(eqx.Module):
     spin: Float[Array, "d 3"]  #: int of rotary inertia, by angular acceleration
     G: Float[Array, "3 d d"]  #: G_0, G_1, G_2
     lumps: Float[Array, "2"]  #: masses at root and tip [kg], in the matrices above
+    shapes: Float[Array, "whole d"] | None = None  #: a condensed link's unknowns before that
 
     @property
     def inner(self) -> int:
@@ -98,7 +99,7 @@ def link(
     spins = jnp.einsum("g,k,kga,kgb->ab", dx, rotary, turn, turn)
     A = jnp.einsum("g,iga,jgb->ijab", rho * dx, place, place)
     K = _stiffness(beam, N, dx)
-    x = (jnp.arange(elements)[:, None] + jnp.asarray(xi)[None, :]) * h  # (n, G)
+    x = (jnp.arange(float(elements))[:, None] + jnp.asarray(xi)[None, :]) * h  # (n, G)
     each = jnp.ones(elements)
     slopes = jnp.einsum("ga,gb->gab", N.v1, N.v1) + jnp.einsum("ga,gb->gab", N.w1, N.w1)
     ahead, beyond = rho * (L - x), rho * (L * L - x * x) / 2
@@ -175,6 +176,7 @@ def condensed(link: Link, modes: int) -> Link:
         spin=Psi.T @ link.spin,
         G=jnp.einsum("ap,kab,bq->kpq", Psi, link.G, Psi),
         lumps=link.lumps,
+        shapes=Psi,
     )
 
 

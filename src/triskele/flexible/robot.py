@@ -38,6 +38,7 @@ class FlexibleRobot(eqx.Module):
     mechanism: Delta
     arm_beam: Beam | None  #: None: rigid arms
     rod_beam: Beam
+    arm: Float[Array, "10"]  #: m, mc, O of an arm, which count if it is rigid
     arm_lumps: Float[Array, "2"]  #: at motor and elbow [kg]
     rod_lumps: Float[Array, "2"]  #: at elbow and wrist [kg]
     platform: Float[Array, "10"]  #: m, mc, O of all that moves with the platform, payload too
@@ -116,6 +117,7 @@ def flexible(
         mechanism=mechanism,
         arm_beam=beams.get("arm"),
         rod_beam=beams["rod"],
+        arm=jnp.asarray(bodies["arm_1"], float),
         arm_lumps=lumps["arm"],
         rod_lumps=lumps["rod"] + sum(hinges) / 4,
         platform=_platform(robot, payload, mechanism, bodies),

@@ -32,11 +32,12 @@ Four readings, none of which gives the frequencies of Table 2:
     "misprints corrected"   (2) and (3); v' = gamma_3, w' = -gamma_2, Q = (Ry(phi_2) Rz(phi_3))^T
     "made consistent"       the same, but V_D = M_D^-1 V_P
 
-(52) and (53) are (3) and (2) with their names interchanged and one wrong entry each. Correcting
-that is not enough: V_D of (1) is measured from the deflected elbow, while (7) takes it as
-absolute, so that a rotation of the elbow carries the wrist along by L_2 gamma_B. The last reading
-mends this. It keeps a wrist that is slaved to the platform in all rotations and an elbow without
-twist, where the robot has universal joints; its frequencies are higher than those of the robot.
+(52) and (53) are (3) and (2) with their names interchanged and one wrong entry each; the sign in
+(52) also breaks the period of 120 degrees that the paper's figure 4 shows. Correcting them is not
+enough: V_D of (1) is measured from the deflected elbow, while (7) takes it as absolute, so that a
+rotation of the elbow carries the wrist along by L_2 gamma_B. The last reading mends this. It keeps
+a wrist that is slaved to the platform in all rotations and an elbow without twist, where the robot
+has universal joints; its frequencies are higher than those of the robot.
 
 The paper's frame is kept: z down, limbs at 0, 120 and 240 degrees. Ours, turned by pi about x,
 exchanges limbs 2 and 3. A positive angle lifts a link here, so that phi_1 = -q.

@@ -1,0 +1,371 @@
+"""What a flexible robot does along a motion: deviation of its tool, torques, strains.
+
+Motors follow the rigid motion. With all matrices of `assembly` as functions of time, and
+proportional damping a M + b K_elastic,
+
+    M y'' + (C + a M + b K_e) y' + K y + f = 0                                          (1)
+
+is integrated by the generalised-alpha method of Chung and Hulbert (1993) with the accelerations
+A_n of Arnold and Bruels (2007), so that (1) holds at every step,
+
+    (1 - am) A_1 + am A_0 = (1 - af) y''_1 + af y''_0
+    y_1  = y_0 + h y'_0 + h^2 ((1/2 - b) A_0 + b A_1),    y'_1 = y'_0 + h ((1 - g) A_0 + g A_1)  (2)
+
+With am = af = 0, g = 1/2, b = 1/4 this is Newmark's, of constant mean acceleration: no frequency
+is damped. Each step eliminates the limbs one by one, and then the platform.
+
+A periodic motion has one steady response. Each step of Newmark's method is linear in the state
+z = (y, y'), so that a period is z_T = Phi z_0 + p, and the steady response starts with
+
+    z_0 = (I - Phi)^-1 p                                                                (3)
+
+without its transient being integrated; Phi and p come from one pass with 2 n + 1 columns.
+
+Reference: J. Chung, G. M. Hulbert, Journal of Applied Mechanics 60 (1993) 371; M. Arnold,
+O. Bruels, Multibody System Dynamics 18 (2007) 185.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from triskele.dynamics.wrenches import Frames, motion_state
+from triskele.errors import InputError, did_you_mean
+from triskele.flexible.assembly import (
+    UNDAMPED,
+    Arrow,
+    Damping,
+    Poses,
+    arrow,
+    poses_of,
+    solve_arrow,
+)
+from triskele.flexible.loads import Strains, link_strains, motor_torques
+from triskele.flexible.modes import frequencies_at, static, tensions
+from triskele.flexible.robot import PLATFORM, FlexibleRobot, Links, links
+from triskele.kinematics.delta import Delta
+from triskele.kinematics.motion import Motion
+from triskele.numerics import Scalars, tabulate
+from triskele.spatial.vectors import poses_array
+
+_BLOCK = 250  #: steps between two reports of progress
+_LEAST_STEPS = 10  #: per period of the lowest mode
+_JUMP = 0.5  #: of the peak acceleration, from one sample to the next
+_OPEN = 1e-6  #: of what a periodic motion covers, between its ends
+METHODS = ("newmark", "generalised-alpha")
+STARTS = ("static", "loaded", "straight")
+Progress = Callable[[float], None]
+
+
+class Response(eqx.Module):
+    """A flexible robot along a motion, in samples."""
+
+    motion: Motion  #: the rigid motion
+    robot: FlexibleRobot
+    damping: Damping
+    y: Float[np.ndarray, "N n"]  #: unknowns
+    yd: Float[np.ndarray, "N n"]  #: their rates
+    torque: Float[np.ndarray, "N 3"]  #: of the motors, friction apart [N m]
+
+    @property
+    def t(self) -> Float[np.ndarray, " N"]:
+        """Time [s]."""
+        return np.asarray(self.motion.t)
+
+    @property
+    def position(self) -> Float[np.ndarray, "N 3"]:
+        """Deviation of the platform from the rigid motion [m]."""
+        return self.y[:, :3]
+
+    @property
+    def rotation(self) -> Float[np.ndarray, "N 3"]:
+        """The same of its attitude, a rotation vector [rad]."""
+        return self.y[:, 3:PLATFORM]
+
+    def strains(self) -> Strains:
+        """Largest normal strain and stress in each link."""
+        poses = body_poses_along(self.robot.mechanism, self.motion)
+        return link_strains(self.robot, _links(self.robot), poses, self.y)
+
+
+def fitted_damping(frequencies: Float[np.ndarray, " k"], ratios: Float[np.ndarray, " k"]) -> Damping:
+    """The proportional damping nearest to damping `ratios` at `frequencies` [rad/s].
+
+    Least squares, neither part negative; two ratios are met exactly if that is possible.
+
+    >>> fitted_damping(np.array([20.0, 60.0]), np.array([0.05, 0.05]))
+    Damping(mass=1.5, stiffness=0.00125)
+    """
+    from scipy.optimize import nnls
+
+    w = np.asarray(frequencies, float)
+    if not (w > 0).all():
+        raise InputError("Frequencies to be damped are positive.")
+    scale = np.array([w.mean(), 1 / w.mean()])
+    rows = np.stack([1 / (2 * w), w / 2], axis=1) * scale[None, :]
+    a, b = nnls(rows, np.asarray(ratios, float))[0] * scale
+    return Damping(float(round(a, 12)), float(round(b, 15)))
+
+
+def vibrate(
+    robot: FlexibleRobot,
+    motion: Motion,
+    *,
+    damping: Damping = UNDAMPED,
+    method: str = "newmark",
+    spectral_radius: float = 0.8,
+    stiffened: bool = False,
+    start: str = "static",
+    progress: Progress | None = None,
+) -> Response:
+    """The response along `motion`, step by step as it is sampled.
+
+    It starts hanging at rest under its weight ("static"), hanging and bent by the accelerations
+    of the first sample as well ("loaded"), or "straight". `stiffened` links bend less under
+    tension, that of the rigid motion. "generalised-alpha" damps frequencies that the step cannot
+    resolve, the highest by `spectral_radius` in each step.
+    """
+    if start not in STARTS:
+        raise InputError(f"start is '{start}'. {did_you_mean(start, STARTS)}")
+    scheme = _scheme(method, spectral_radius)
+    check_step(robot, motion)
+    run = _Run(_Setup(robot, _links(robot), damping, stiffened), motion)
+    state = _begin(run.setup, run.first, jnp.asarray(STARTS.index(start)))
+    return run.integrated(scheme, state, progress)[0]
+
+
+def steady(
+    robot: FlexibleRobot,
+    motion: Motion,
+    *,
+    damping: Damping = UNDAMPED,
+    stiffened: bool = False,
+    progress: Progress | None = None,
+) -> Response:
+    """The periodic response to a `motion` that ends as it began, equation (3)."""
+    check_step(robot, motion)
+    _check_periodic(motion)
+    run, n = _Run(_Setup(robot, _links(robot), damping, stiffened), motion), robot.unknowns
+    z = np.eye(2 * n, 2 * n + 1, 1)  # the first column starts from zero, and is loaded
+    state = _consistent(run.setup, run.first, z[:n], z[n:])
+    _, last = run.integrated(NEWMARK, state, progress)
+    end = np.concatenate([np.asarray(last.y), np.asarray(last.yd)])
+    z0 = np.linalg.solve(np.eye(2 * n) - end[:, 1:], end[:, :1])
+    return run.integrated(NEWMARK, _consistent(run.setup, run.first, z0[:n], z0[n:]), None)[0]
+
+
+def check_step(robot: FlexibleRobot, motion: Motion) -> None:
+    """Raise a sentence if the samples of `motion` cannot show what the robot does."""
+    t, xdd = np.asarray(motion.t), np.asarray(motion.xdd)
+    if len(t) < 3:
+        raise InputError("The motion has fewer than three samples; nothing can be integrated.")
+    h = float(np.diff(t).max())
+    w = float(frequencies_at(robot, np.asarray(motion.x)[:1], count=1)[0, 0])
+    most = 2 * np.pi / w / _LEAST_STEPS
+    if h > most:
+        raise InputError(
+            f"The time step of {h:.3g} s cannot resolve the lowest mode, {w / 2 / np.pi:.3g} Hz: "
+            f"take at most {most:.2g} s, a rate of at least {np.ceil(1 / most):g} Hz."
+        )
+    jump, peak = np.abs(np.diff(xdd, axis=0)).max(), np.abs(xdd).max()
+    if jump > _JUMP * peak and peak > 0:
+        raise InputError(
+            f"The acceleration jumps by {jump:.3g} m/s^2 from one sample to the next, and its peak "
+            f"is {peak:.3g}: steps of {h:.3g} s cannot resolve the motion. Raise its rate."
+        )
+
+
+def body_poses_along(mechanism: Delta, motion: Motion) -> Poses:
+    """Arms, rods and platform along a motion, one row per sample."""
+    rows = (np.asarray(part) for part in (motion.x, motion.xd, motion.xdd))
+    orders = tabulate(eqx.Partial(_body_motion, mechanism))(*rows)
+    T = np.stack([np.asarray(poses_array(frames)) for frames in orders], axis=1)
+    return jax.tree.map(np.asarray, jax.vmap(lambda T: poses_of(mechanism, T))(jnp.asarray(T)))
+
+
+def _body_motion(mechanism: Delta, x: Scalars, xd: Scalars, xdd: Scalars) -> tuple[Frames, ...]:
+    state = motion_state(mechanism, x, xd, xdd)
+    return state.T, state.Td, state.Tdd
+
+
+def _check_periodic(motion: Motion) -> None:
+    for what, values in (("position", motion.x), ("velocity", motion.xd)):
+        part = np.asarray(values)
+        gap, size = np.abs(part[-1] - part[0]).max(), np.ptp(part, axis=0).max()
+        if gap > _OPEN * max(size, 1e-9):
+            raise InputError(
+                f"The motion does not end as it began: its {what} differs by {gap:.3g} m, m/s. "
+                "A steady response needs a periodic motion, one period of it."
+            )
+
+
+# Steps
+
+
+class _Scheme(NamedTuple):
+    """Weights of (2)."""
+
+    am: float
+    af: float
+    beta: float
+    gamma: float
+
+
+NEWMARK = _Scheme(0.0, 0.0, 0.25, 0.5)
+
+
+def _scheme(method: str, radius: float) -> _Scheme:
+    if method not in METHODS:
+        raise InputError(f"There is no method '{method}'. {did_you_mean(method, METHODS)}")
+    if method == "newmark":
+        return NEWMARK
+    if not 0 <= radius <= 1:
+        raise InputError(f"spectral_radius is {radius:g}; it is from 0 to 1.")
+    am, af = (2 * radius - 1) / (radius + 1), radius / (radius + 1)
+    return _Scheme(am, af, (1 - am + af) ** 2 / 4, 0.5 - am + af)
+
+
+class _Setup(eqx.Module):
+    """What does not change from step to step."""
+
+    robot: FlexibleRobot
+    links: Links
+    damping: Damping
+    stiffened: bool = eqx.field(static=True)
+
+
+class _State(NamedTuple):
+    """Columns of unknowns, the first of them under load."""
+
+    y: Float[Array, "n k"]
+    yd: Float[Array, "n k"]
+    ydd: Float[Array, "n k"]
+    A: Float[Array, "n k"]  #: of (2)
+    torque: Float[Array, "3"]  #: of the first column
+
+    def sample(self) -> tuple[Array, Array, Array]:
+        """y, y' and torques of the first column."""
+        return self.y[:, 0], self.yd[:, 0], self.torque
+
+
+class _Run:
+    """A motion, and the robot that follows it."""
+
+    def __init__(self, setup: _Setup, motion: Motion) -> None:
+        self.setup, self.motion = setup, motion
+        self.poses = body_poses_along(setup.robot.mechanism, motion)
+        self.steps = np.diff(np.asarray(motion.t))
+        self.first: Poses = jax.tree.map(lambda leaf: leaf[0], self.poses)
+
+    def integrated(
+        self, scheme: _Scheme, state: _State, progress: Progress | None
+    ) -> tuple[Response, _State]:
+        found = [jax.tree.map(lambda leaf: np.asarray(leaf)[None], state.sample())]
+        n = len(self.steps)
+        for k in range(0, n, _BLOCK):
+            ahead = np.arange(k + 1, k + 1 + _BLOCK)
+            h = np.where(ahead <= n, self.steps[np.minimum(ahead, n) - 1], 0.0)  # 0 does nothing
+            poses = jax.tree.map(lambda leaf: leaf[np.minimum(ahead, n)], self.poses)  # noqa: B023
+            state, samples = _advance(self.setup, scheme, state, poses, h)
+            found.append(jax.tree.map(np.asarray, samples))
+            if progress is not None:
+                progress(min((k + _BLOCK) / n, 1.0))
+        y, yd, torque = (np.concatenate(part)[: n + 1] for part in zip(*found, strict=True))
+        setup = self.setup
+        return Response(self.motion, setup.robot, setup.damping, y, yd, torque), state
+
+
+@eqx.filter_jit
+def _links(robot: FlexibleRobot) -> Links:
+    return links(robot)
+
+
+@eqx.filter_jit
+def _begin(setup: _Setup, poses: Poses, start: Array) -> _State:
+    """At rest, as one of STARTS."""
+    robot, of_links = setup.robot, setup.links
+    poses = jax.tree.map(jnp.asarray, poses)
+    still = Poses(
+        poses.arm.at[:, 1:].set(0.0), poses.rod.at[:, 1:].set(0.0), jnp.zeros_like(poses.platform)
+    )
+    hanging, bent = (static(arrow(robot, of_links, p)) for p in (still, poses))
+    y = jnp.stack([hanging, bent, jnp.zeros_like(hanging)])[start]
+    return _with_accelerations(setup, poses, y[:, None], jnp.zeros((robot.unknowns, 1)))
+
+
+@eqx.filter_jit
+def _consistent(
+    setup: _Setup, poses: Poses, y: Float[np.ndarray, "n k"], yd: Float[np.ndarray, "n k"]
+) -> _State:
+    """The state with the accelerations that (1) gives it."""
+    poses = jax.tree.map(jnp.asarray, poses)
+    return _with_accelerations(setup, poses, jnp.asarray(y), jnp.asarray(yd))
+
+
+def _with_accelerations(
+    setup: _Setup, poses: Poses, y: Float[Array, "n k"], yd: Float[Array, "n k"]
+) -> _State:
+    ydd = _accelerations(_matrices(setup, poses), 0.0, 0.0, y, yd)
+    torque = motor_torques(setup.robot, setup.links, poses, y[:, 0], yd[:, 0], ydd[:, 0])
+    return _State(y, yd, ydd, ydd, torque)
+
+
+@eqx.filter_jit
+def _advance(
+    setup: _Setup, scheme: _Scheme, state: _State, poses: Poses, steps: Float[np.ndarray, " N"]
+) -> tuple[_State, tuple[Array, Array, Array]]:
+    """Many steps, to `poses`."""
+    am, af, beta, gamma = scheme
+    share = (1 - af) / (1 - am)
+
+    def step(state: _State, ahead: tuple[Poses, Array]) -> tuple[_State, tuple]:
+        poses, h = ahead
+        known = (af * state.ydd - am * state.A) / (1 - am)
+        y = state.y + h * state.yd + h * h * ((0.5 - beta) * state.A + beta * known)
+        yd = state.yd + h * ((1 - gamma) * state.A + gamma * known)
+        by_rate, by_place = h * gamma * share, h * h * beta * share
+        ydd = _accelerations(_matrices(setup, poses), by_rate, by_place, y, yd)
+        y, yd = y + by_place * ydd, yd + by_rate * ydd
+        torque = motor_torques(setup.robot, setup.links, poses, y[:, 0], yd[:, 0], ydd[:, 0])
+        new = _State(y, yd, ydd, known + share * ydd, torque)
+        return new, new.sample()
+
+    return jax.lax.scan(step, state, (jax.tree.map(jnp.asarray, poses), jnp.asarray(steps)))
+
+
+def _matrices(setup: _Setup, poses: Poses) -> Arrow:
+    """Matrices of (1), damping included."""
+    robot, of_links, damping = setup.robot, setup.links, setup.damping
+    if not setup.stiffened:
+        return arrow(robot, of_links, poses, damping=damping)
+    pulls = tensions(robot, of_links, poses, static(arrow(robot, of_links, poses)))
+    return arrow(robot, of_links, poses, tensions=pulls, damping=damping)
+
+
+def _accelerations(
+    limbs: Arrow,
+    by_rate: Array | float,
+    by_place: Array | float,
+    y: Float[Array, "n k"],
+    yd: Float[Array, "n k"],
+) -> Float[Array, "n k"]:
+    """y'' of (1), where y and y' still change with it by `by_place` and `by_rate`."""
+    P, own = PLATFORM, limbs.M.shape[-1] - PLATFORM
+    matrix = limbs.M + by_rate * limbs.C + by_place * limbs.K
+
+    def of_limbs(z: Float[Array, "n k"]) -> Float[Array, "3 a k"]:
+        at_platform = jnp.broadcast_to(z[None, :P], (3, P, z.shape[1]))
+        return jnp.concatenate([at_platform, z[P:].reshape(3, own, -1)], axis=1)
+
+    loaded = jnp.zeros(y.shape[1]).at[0].set(1.0)[None, :]
+    f = limbs.f[:, :, None] * loaded[None] + limbs.C @ of_limbs(yd) + limbs.K @ of_limbs(y)
+    platform = limbs.platform_f[:, None] * loaded + limbs.platform_C @ yd[:P] + f[:, :P].sum(axis=0)
+    found, inner = solve_arrow(
+        matrix, limbs.platform + by_rate * limbs.platform_C, -f[:, P:], -platform
+    )
+    return jnp.concatenate([found, inner.reshape(3 * own, -1)])
