@@ -12,7 +12,7 @@ from pathlib import Path
 import typer
 from typer.exceptions import Abort, Exit, TyperException
 
-from triskele.cli import describe, dynamics, motion, move, multibody, planning, reproduce
+from triskele.cli import describe, dynamics, flexible, motion, move, multibody, planning, reproduce
 from triskele.errors import TriskeleError
 
 app = typer.Typer(
@@ -41,6 +41,8 @@ app.command("reactions")(multibody.reactions)
 app.command("simulate")(dynamics.simulate)
 app.command("plan")(planning.plan)
 app.command("rate")(planning.rate)
+app.command("modes")(flexible.modes)
+app.command("vibrate")(flexible.vibrate)
 app.command("reproduce")(reproduce.reproduce)
 
 

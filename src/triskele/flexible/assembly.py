@@ -57,6 +57,7 @@ class Poses(NamedTuple):
     rod: Float[Array, "3 orders 3 4"]
     platform: Float[Array, "3"]  #: acceleration of its centre [m/s^2]
 
+
 class Arrow(NamedTuple):
     """Matrices and forces of limbs, each with the unknowns of the platform first, and its own.
 
@@ -90,11 +91,16 @@ def poses_of(mechanism: Delta, T: Float[Array, "3 bodies 3 4"]) -> Poses:
     pair = "" if mechanism.rod_spacing is None else "a"
     rods = [names.index(f"rod_{i}{pair}") for i in (1, 2, 3)]
     by_limb = jnp.swapaxes(T, 0, 1)
-    return Poses(by_limb[jnp.asarray(arms)], by_limb[jnp.asarray(rods)], T[2, names.index("platform"), :, 3])
+    return Poses(
+        by_limb[jnp.asarray(arms)], by_limb[jnp.asarray(rods)], T[2, names.index("platform"), :, 3]
+    )
 
 
 class Damping(NamedTuple):
-    """Proportional damping a M + b K of links and platform: a mode w has the ratio a / (2 w) + b w / 2."""
+    """Proportional damping a M + b K of links and platform.
+
+    A mode of frequency w has the damping ratio a / (2 w) + b w / 2.
+    """
 
     mass: float = 0.0  #: a [1/s]
     stiffness: float = 0.0  #: b [s]
@@ -119,7 +125,9 @@ def arrow(
     limb = eqx.filter_vmap(_limb, in_axes=(None, None, 0, 0, 0, 0, 0, 0))
     pulls = jnp.zeros((3, 0)) if tensions is None else tensions
     wrists = _wrists(robot.mechanism)
-    M, C, K, stiff, f = limb(robot, damping, links.arm, links.rod, poses.arm, poses.rod, wrists, pulls)
+    M, C, K, stiff, f = limb(
+        robot, damping, links.arm, links.rod, poses.arm, poses.rod, wrists, pulls
+    )
     P = pseudo_inertia(robot.platform)
     m, first, second = P[3, 3], P[:3, 3], P[:3, :3]
     turn = _skew(first)
@@ -181,9 +189,7 @@ def link_displacements(
         z = y[limb_places(i, own)]
         arms.append(_arm_ends(robot, z))
         ends = [_ends(robot, poses.arm[i, 0], poses.rod[i, 0], wrists[i], s) for s in robot.shifts]
-        rods.append(
-            jnp.stack([_expanded(S, z[_rod_places(robot, k)]) for k, S in enumerate(ends)])
-        )
+        rods.append(jnp.stack([_expanded(S, z[_rod_places(robot, k)]) for k, S in enumerate(ends)]))
     return (None if robot.arm_beam is None else jnp.stack(arms)), jnp.stack(rods)
 
 
@@ -219,7 +225,9 @@ def rod_motions(
     found = []
     for i in range(3):
         z, zd, zdd = y[index[i]], yd[index[i]], ydd[index[i]]
-        S = _rates(lambda a, r, i=i: _ends(robot, a, r, wrists[i], shift), poses.arm[i], poses.rod[i])
+        S = _rates(
+            lambda a, r, i=i: _ends(robot, a, r, wrists[i], shift), poses.arm[i], poses.rod[i]
+        )
         S0, S1, S2 = S
         k = S0.shape[1]
         d1 = _expanded(S0, zd).at[:_ENDS].add(S1 @ z[:k])
@@ -231,7 +239,9 @@ def rod_motions(
 def _arm_ends(robot: FlexibleRobot, z: Float[Array, " a"]) -> Float[Array, " arm"]:
     if robot.arm_beam is None:
         return jnp.zeros(0)
-    return jnp.concatenate([jnp.zeros(END), _TIP @ z[PLATFORM : PLATFORM + END], z[_arm_inner(robot)]])
+    return jnp.concatenate(
+        [jnp.zeros(END), _TIP @ z[PLATFORM : PLATFORM + END], z[_arm_inner(robot)]]
+    )
 
 
 def _expanded(S: _Matrix, z: Float[Array, " z"]) -> Float[Array, " d"]:
@@ -256,7 +266,9 @@ def _limb(
     parts = []
     if arm is not None:
         pull = tensions[0] if tensions.size else None
-        parts.append(_of_arm(robot, arm, _damped(arm, damping, moving_link(robot, arm, arm_T, pull))))
+        parts.append(
+            _of_arm(robot, arm, _damped(arm, damping, moving_link(robot, arm, arm_T, pull)))
+        )
     for k, shift in enumerate(robot.shifts):
         pull = tensions[1 + k] if tensions.size else None
         S = _rates(lambda a, r, s=shift: _ends(robot, a, r, wrist, s), arm_T, rod_T)

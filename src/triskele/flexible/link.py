@@ -109,7 +109,9 @@ def link(
             length=L,
             M=put.matrix(each, jnp.einsum("iiab->ab", A) + spins),
             K=put.matrix(each, K),
-            A=jnp.stack([jnp.stack([put.matrix(each, A[i, j]) for j in range(3)]) for i in range(3)]),
+            A=jnp.stack(
+                [jnp.stack([put.matrix(each, A[i, j]) for j in range(3)]) for i in range(3)]
+            ),
             L0=put.columns(jnp.einsum("n,g,iga->nai", each, rho * dx, place)),
             L1=put.columns(jnp.einsum("ng,g,iga->nai", x, rho * dx, place)),
             spin=put.columns(jnp.einsum("n,g,k,kga->nak", each, dx, rotary, turn)),
@@ -219,14 +221,20 @@ def strain_fields(
     return jnp.stack([N.u1, N.phi1, N.a1, N.b1])
 
 
+def place_fields(
+    beam: Beam, h: Float[Array, ""], xi: np.ndarray, family: str, slender: bool
+) -> Float[Array, "3 G e"]:
+    """u, v and w of the unknowns of an element of length h."""
+    N = _fields(beam, h, xi, family, slender)
+    return jnp.stack([N.u, N.v, N.w])
+
+
 def element_places(elements: int, family: str) -> np.ndarray:
     """Which unknowns of a link are those of each element, (n, e)."""
     return _Places(elements, FAMILIES[family]).index
 
 
-def _fields(
-    beam: Beam, h: Float[Array, ""], xi: np.ndarray, family: str, slender: bool
-) -> _Fields:
+def _fields(beam: Beam, h: Float[Array, ""], xi: np.ndarray, family: str, slender: bool) -> _Fields:
     if family == "linear/cubic":
         u, u1, _ = _scaled(1, xi, h)
         bent = [
@@ -243,9 +251,7 @@ def _fields(
     (v, v1, a, a1), (w, w1, b, b1) = (
         tuple(part @ to for part in parts) for parts, to in zip(bent, across, strict=True)
     )
-    return _Fields(
-        u @ along, u @ turned, v, w, a, b, u1 @ along, u1 @ turned, v1, w1, a1, b1
-    )
+    return _Fields(u @ along, u @ turned, v, w, a, b, u1 @ along, u1 @ turned, v1, w1, a1, b1)
 
 
 def _scaled(k: int, xi: np.ndarray, h: Float[Array, ""]) -> tuple[Array, Array, Array]:

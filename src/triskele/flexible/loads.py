@@ -90,7 +90,9 @@ def _rigid_arms(
     first = robot.arm[1:4]
     X = jnp.einsum("iab,iac->ibc", R, Rdd)
     weight = jnp.cross(jnp.einsum("iab,b->ia", R, first), jnp.broadcast_to(robot.gravity, (3, 3)))
-    return by_rods + robot.arm[5] * (X[:, 0, 2] - X[:, 2, 0]) / 2 - jnp.einsum("ia,ia->i", v, weight)
+    return (
+        by_rods + robot.arm[5] * (X[:, 0, 2] - X[:, 2, 0]) / 2 - jnp.einsum("ia,ia->i", v, weight)
+    )
 
 
 def link_strains(

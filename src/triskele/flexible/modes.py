@@ -90,9 +90,7 @@ class Sensitivity(NamedTuple):
     relative: float  #: percent of frequency per percent of parameter
 
 
-def modes(
-    robot: FlexibleRobot, x: Components, *, count: int = 8, loaded: bool = False
-) -> Modes:
+def modes(robot: FlexibleRobot, x: Components, *, count: int = 8, loaded: bool = False) -> Modes:
     """The lowest `count` modes with the platform at `x` [m, rad], motors held."""
     if not 1 <= count <= robot.unknowns:
         raise InputError(f"This model has 1 to {robot.unknowns} modes, not {count}.")
@@ -149,7 +147,9 @@ def sensitivities(
         if not p.any():
             continue
         total = float(slope @ p)
-        rows.append(Sensitivity(name, float(p.mean()), total / float(p.mean()), total / w[mode - 1]))
+        rows.append(
+            Sensitivity(name, float(p.mean()), total / float(p.mean()), total / w[mode - 1])
+        )
     return tuple(sorted(rows, key=lambda row: -abs(row.relative)))
 
 
@@ -256,14 +256,18 @@ def _modes(
 
 
 @eqx.filter_jit
-def _frequencies(
-    robot: FlexibleRobot, x: Float[Array, "N m"], loaded: bool
-) -> Float[Array, "N n"]:
+def _frequencies(robot: FlexibleRobot, x: Float[Array, "N m"], loaded: bool) -> Float[Array, "N n"]:
     def one(x: Float[Array, " m"]) -> Float[Array, " n"]:
         _, scaled = _scaled(at_rest(robot, x, loaded))
         return jnp.sqrt(jnp.maximum(jnp.linalg.eigvalsh(scaled), 0.0))
 
     return jax.vmap(one)(jnp.asarray(x))
+
+
+@eqx.filter_jit
+def rest_matrices(robot: FlexibleRobot, x: Float[Array, " m"]) -> Rest:
+    """`at_rest`, compiled."""
+    return at_rest(robot, x)
 
 
 @eqx.filter_jit

@@ -93,7 +93,9 @@ class Response(eqx.Module):
         return link_strains(self.robot, _links(self.robot), poses, self.y)
 
 
-def fitted_damping(frequencies: Float[np.ndarray, " k"], ratios: Float[np.ndarray, " k"]) -> Damping:
+def fitted_damping(
+    frequencies: Float[np.ndarray, " k"], ratios: Float[np.ndarray, " k"]
+) -> Damping:
     """The proportional damping nearest to damping `ratios` at `frequencies` [rad/s].
 
     Least squares, neither part negative; two ratios are met exactly if that is possible.

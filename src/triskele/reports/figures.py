@@ -82,7 +82,7 @@ def robot_figure(robot: Robot, mechanism: AbstractMechanism, x: Pose) -> Figure:
         for name, segments in body_lines(mechanism, x):
             for a, b in segments:
                 ends = 1e3 * np.stack([a, b])
-                top.plot(ends[:, 0], ends[:, 1], color=_colour(name), lw=2)
+                top.plot(ends[:, 0], ends[:, 1], color=body_colour(name), lw=2)
         top.set(xlabel="x [mm]", ylabel="y [mm]", title="seen from above", aspect="equal")
     return figure
 
@@ -156,7 +156,7 @@ def draw_robot(axes: Axes3D, mechanism: AbstractMechanism, x: Pose) -> None:
         for a, b in segments:
             ends = 1e3 * np.stack([a, b])
             width = 1.5 if name.startswith(("rod", "connector", "telescope")) else 3
-            axes.plot(*ends.T, color=_colour(name), lw=width, solid_capstyle="round")
+            axes.plot(*ends.T, color=body_colour(name), lw=width, solid_capstyle="round")
             corners.append(ends)
     points = np.concatenate(corners)
     low, high = points.min(axis=0), points.max(axis=0)
@@ -288,7 +288,8 @@ def _pose_text(mechanism: AbstractMechanism, x: Pose) -> str:
     return ", ".join(parts)
 
 
-def _colour(name: str) -> str:
+def body_colour(name: str) -> str:
+    """In which a body is drawn."""
     return next(colour for part, colour in _COLOURS.items() if name.startswith(part))
 
 
@@ -298,3 +299,8 @@ def _at(frame: Frame, local: tuple) -> Numbers:
 
 def _numbers(triple: tuple) -> Numbers:
     return np.array([float(np.asarray(value)) for value in triple])
+
+
+def legend_outside(axes: Axes) -> None:
+    """A legend to the right of the axes, where it hides nothing."""
+    axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))

@@ -10,7 +10,7 @@ from triskele.dynamics.limits import LimitUse
 from triskele.dynamics.simulate import Simulation
 from triskele.dynamics.torques import MotionDemands, RodSeries
 from triskele.kinematics.mechanism import AbstractMechanism
-from triskele.reports.figures import STYLE, display
+from triskele.reports.figures import STYLE, display, legend_outside
 
 _OVER, _UNDER = "#b91c1c", "#0e7490"
 _SHOWN = 12  #: limits in the bar chart
@@ -50,19 +50,19 @@ def simulation_figure(robot: Robot, mechanism: AbstractMechanism, run: Simulatio
             moved = factor * (run.x[:, k] - run.x[0, k])
             way.plot(run.t, moved, label=f"{name} [{shown}]", lw=1.5)
         way.set_ylabel("moved from the start")
-        _outside(way)
+        legend_outside(way)
         for k, (name, unit) in enumerate(mechanism.joint_coordinates):
             shown = "N m" if unit == "rad" else "N"
             efforts.plot(run.t, run.tau[:, k], label=f"{name} [{shown}]", lw=1.5)
         efforts.set_ylabel("effort of the drives")
-        _outside(efforts)
+        legend_outside(efforts)
         energy.plot(run.t, run.kinetic, label="kinetic energy", lw=1.5)
         lifted = run.potential - run.potential[0]
         energy.plot(run.t, lifted, label="potential, from the start", lw=1.5)
         energy.plot(run.t, run.work, label="work of the drives", lw=1.5, ls="--")
         energy.plot(run.t, run.lost, label="lost to friction", lw=1.5, ls=":")
         energy.set(xlabel="t [s]", ylabel="[J]")
-        _outside(energy)
+        legend_outside(energy)
     return figure
 
 
@@ -73,7 +73,7 @@ def _efforts(axes: Axes, mechanism: AbstractMechanism, demands: MotionDemands) -
     word = "torque" if turning else "force"
     _limit_lines(axes, demands, f"{word} of motor 1")
     axes.set_ylabel(f"{word} [{'N m' if turning else 'N'}]")
-    _outside(axes)
+    legend_outside(axes)
 
 
 def _tensions(axes: Axes, demands: MotionDemands, rods: RodSeries) -> None:
@@ -87,7 +87,7 @@ def _tensions(axes: Axes, demands: MotionDemands, rods: RodSeries) -> None:
     _limit_lines(axes, demands, f"tension of {rods.names[0].replace('_', ' ')}")
     note = "" if rods.unique else ", least-norm share"
     axes.set_ylabel(f"rod tension [N]{note}")
-    _outside(axes)
+    legend_outside(axes)
 
 
 def _limit_lines(axes: Axes, demands: MotionDemands, name: str) -> None:
@@ -113,7 +113,3 @@ def _uses(axes: Axes, uses: tuple[LimitUse, ...]) -> None:
     axes.axvline(100, color="black", lw=1)
     axes.set(xlabel="use of the limit [%]", title="tightest limits (red: exceeded)")
     axes.grid(visible=False, axis="y")
-
-
-def _outside(axes: Axes) -> None:
-    axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))

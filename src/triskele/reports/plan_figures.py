@@ -12,7 +12,7 @@ from triskele.kinematics.mechanism import Coordinate
 from triskele.kinematics.motion import UNITS
 from triskele.kinematics.path import derivatives_along
 from triskele.planning.plan import Plan
-from triskele.reports.figures import STYLE, display
+from triskele.reports.figures import STYLE, display, legend_outside
 
 _LIMIT, _IDLE, _GAIN = "#b91c1c", "#9ca3af", "#0e7490"
 _HEADROOM = 1.5  #: of the path speed; the maximum velocity curve may go through the roof
@@ -93,7 +93,7 @@ def _speed(axes: Axes, plan: Plan) -> None:
         xlim=(0, 1),
         ylim=(0, _HEADROOM * plan.speed.max()),
     )
-    _outside(axes)
+    legend_outside(axes)
 
 
 def _tensions(axes: Axes, plan: Plan, demands: MotionDemands, rods: RodSeries) -> None:
@@ -106,7 +106,7 @@ def _tensions(axes: Axes, plan: Plan, demands: MotionDemands, rods: RodSeries) -
     _limit_lines(axes, plan, "rod_force")
     note = "" if rods.unique else ", least-norm share"
     axes.set(ylabel=f"rod tension [N]{note}", title="rod forces")
-    _outside(axes)
+    legend_outside(axes)
 
 
 def _efforts(
@@ -117,7 +117,7 @@ def _efforts(
             axes.plot(demands.t, demands.tau[:, k], label=f"motor {k + 1}", color=f"C{k}", lw=1.3)
     _limit_lines(axes, plan, "peak_torque")
     axes.set(ylabel="torque [N m]" if joints[0].unit == "rad" else "force [N]", title="drives")
-    _outside(axes)
+    legend_outside(axes)
 
 
 def _rates(
@@ -133,7 +133,7 @@ def _rates(
     _limit_lines(axes, plan, f"joint_{word}", factor)
     axes.set(ylabel=f"{word} [{shown}{('', '/s', '/s²', '/s³')[order]}]", title=f"joint {word}s")
     axes.ticklabel_format(axis="y", scilimits=(-3, 4), useMathText=True)
-    _outside(axes)
+    legend_outside(axes)
 
 
 def _worth(axes: Axes, plan: Plan) -> None:
@@ -163,7 +163,3 @@ def _limit_lines(axes: Axes, plan: Plan, key: str, factor: float = 1.0) -> None:
         for sign in (1, -1):
             label = "limit" if sign == 1 and not k else None
             axes.axhline(sign * value, color=_LIMIT, lw=1, ls="--", label=label)
-
-
-def _outside(axes: Axes) -> None:
-    axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))

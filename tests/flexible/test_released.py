@@ -1,0 +1,129 @@
+"""Two models of one robot that share its numbers and no equation: minimal unknowns, and joints."""
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from triskele.description.load import load
+from triskele.description.schema import Payload
+from triskele.errors import InputError
+from triskele.flexible.modes import modes, sag
+from triskele.flexible.released import released_frequencies, released_sag
+from triskele.flexible.robot import flexible
+
+POSES = np.array([[0.1, 0.0, -0.5], [0.0, 0.0, -0.5], [-0.05, 0.08, -0.6], [0.07, -0.11, -0.45]])
+IRB_POSES = np.array([[0.0, 0.0, -0.95, 0.0], [0.5, -0.3, -0.9, 0.7]])
+OF_PAIRS = 18  #: modes of the IRB: twelve of its rods alone, and six of its platform
+
+
+def uneven(robot):
+    """The same links in a robot without symmetry."""
+
+    def numbers(r):
+        m = r.mechanism
+        return (m.azimuth, m.base_radius, m.platform_radius, m.arm_length, m.rod_length)
+
+    values = (
+        [0.1, 2.0, 4.4],
+        [0.11, 0.09, 0.12],
+        [0.04, 0.05, 0.06],
+        [0.5, 0.46, 0.55],
+        [0.6, 0.65, 0.57],
+    )
+    return eqx.tree_at(numbers, robot, tuple(jnp.array(value) for value in values))
+
+
+def loaded():
+    """What is carried askew, so that no product of inertia is zero."""
+    return Payload(mass=0.3, centre_of_mass=(0.03, -0.02, -0.05), inertia=(2e-4, 3e-4, 4e-4))
+
+
+def sag_of(robot, x):
+    found = sag(robot, x)
+    return np.concatenate([found.position, found.rotation])
+
+
+def differences(robot, x, *, count=8, **options):
+    """Of frequencies, relatively, and of the sag, by its largest part."""
+    w = np.asarray(modes(robot, x, count=count).frequencies)
+    other = released_sag(robot, x, **options)
+    apart = np.abs(sag_of(robot, x) - other).max() / np.abs(other).max()
+    return np.abs(w / released_frequencies(robot, x, count=count, **options) - 1).max(), apart
+
+
+@pytest.mark.parametrize("elements", [1, 3])
+def test_frequencies_and_sag_are_those_of_the_released_robot(elements):
+    """Of the symmetric robot, of an uneven one, and with a payload, at several poses."""
+    robot = load("flexible_delta")
+    bare, carrying = (flexible(robot, what, elements=elements) for what in (None, loaded()))
+    for one in (bare, carrying, uneven(bare), uneven(carrying)):
+        for x in POSES:
+            of_modes, of_sag = differences(one, x, count=12)
+            assert of_modes < 1e-7
+            assert of_sag < 1e-7
+
+
+def test_links_of_timoshenko_are_those_of_przemieniecki():
+    """With bars of 30 mm, so that shear and rotary inertia matter."""
+    thick = load("flexible_delta").model_dump()
+    robot = load("flexible_delta")
+    section = robot.sections.arm.model_copy(update={"width": 0.03, "height": 0.02})
+    bodies = {
+        part: getattr(robot.bodies, part).model_copy(update={"mass": 5.0}) for part in ("arm", "rod")
+    }
+    robot = robot.model_copy(
+        update={
+            "sections": robot.sections.model_copy(update={"arm": section, "rod": section}),
+            "bodies": robot.bodies.model_copy(update=bodies),
+        }
+    )
+    assert thick["sections"]["arm"]["width"] == 0.005  # the shipped robot is as it was
+    sheared, slender = (
+        uneven(flexible(robot, loaded(), elements=2, slender=kind)) for kind in (False, True)
+    )
+    of_modes, of_sag = differences(sheared, POSES[2], count=20)
+    assert of_modes < 1e-7
+    assert of_sag < 1e-7
+    apart = released_frequencies(slender, POSES[2], count=20) / released_frequencies(
+        sheared, POSES[2], count=20
+    )
+    assert 1e-3 < (apart - 1).max() < 0.1
+
+
+@pytest.mark.parametrize("elements", [1, 3])
+def test_rods_in_pairs_on_ball_joints_are_the_same_in_both(elements):
+    """Rigid arms, lumps at the ends of rods, telescope and payload on the platform."""
+    robot = flexible(load("abb_irb360_6_1600"), "plate", elements=elements)
+    assert (np.asarray(robot.rod_lumps) > 0).all()
+    for x in IRB_POSES:
+        of_modes, of_sag = differences(robot, x, count=OF_PAIRS, ball_joints=True)
+        assert of_modes < 1e-7
+        assert of_sag < 1e-7
+
+
+def test_universal_elbows_of_pairs_change_little():
+    """They carry the rods' inertia about x along with their swing, and no force: no sag."""
+    robot = flexible(load("abb_irb360_6_1600"), "plate")
+    of_modes, of_sag = differences(robot, IRB_POSES[1], count=OF_PAIRS)
+    assert 1e-6 < of_modes < 1e-3
+    assert of_sag < 1e-9
+
+
+def test_frequencies_are_those_of_two_earlier_programs():
+    """Kuo's robot at (0.1, 0, 0.5) of his frame, one element: two codes agreed on these."""
+    robot = flexible(load("flexible_delta"))
+    known = [20.5573, 22.5649, 24.9849, 54.1517, 62.1188, 63.0431, 111.5207, 122.4518]
+    np.testing.assert_allclose(released_frequencies(robot, POSES[0]), known, atol=1e-4)
+    hanging = released_sag(robot, POSES[0])
+    np.testing.assert_allclose(hanging[[0, 2]] * 1e3, [0.8436, -25.5372], atol=1e-3)
+    np.testing.assert_allclose(np.degrees(np.abs(hanging[4])), 0.9990, atol=1e-3)
+
+
+def test_what_cannot_be_released_is_said():
+    robot = load("flexible_delta")
+    with pytest.raises(InputError, match="Released links are 'linear/cubic', not 'cubic/quintic'"):
+        released_sag(flexible(robot, family="cubic/quintic"), POSES[0])
+    for count in (0, 37):
+        with pytest.raises(InputError, match=f"This model has 1 to 36 modes, not {count}."):
+            released_frequencies(flexible(robot), POSES[0], count=count)
