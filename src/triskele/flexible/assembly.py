@@ -51,11 +51,12 @@ _Matrix = Float[Array, "_ _"]
 
 
 class Poses(NamedTuple):
-    """Arms and rods of the limbs as [R p], and their first and second derivatives by time."""
+    """Bodies as [R p], with their first and second derivatives by time."""
 
-    arm: Float[Array, "3 orders 3 4"]
-    rod: Float[Array, "3 orders 3 4"]
-    platform: Float[Array, "3"]  #: acceleration of its centre [m/s^2]
+    arm: Float[Array, "3 orders 3 4"]  #: of each limb
+    rod: Float[Array, "3 orders 3 4"]  #: of each limb, one for both of a pair
+    platform: Float[Array, "orders 3 4"]
+    carrier: Float[Array, "orders 3 4"]  #: what carries the payload: flange, or platform
 
 
 class Arrow(NamedTuple):
@@ -80,20 +81,19 @@ def rest_poses(mechanism: Delta, x: Components) -> Poses:
     return poses_of(mechanism, jnp.stack([T, jnp.zeros_like(T), jnp.zeros_like(T)]))
 
 
-def poses_of(mechanism: Delta, T: Float[Array, "3 bodies 3 4"]) -> Poses:
-    """Of `T`, `Td` and `Tdd` of all bodies, those of the first rod of each limb, and the arms.
+def poses_of(mechanism: Delta, T: Float[Array, "orders bodies 3 4"]) -> Poses:
+    """Of `T`, `Td` and `Tdd` of all bodies, those that count.
 
     The rods of a pair are parallel: their axes are the same, and their origins half a spacing
     beside the arm's tip.
     """
     names = mechanism.bodies
-    arms = [names.index(f"arm_{i}") for i in (1, 2, 3)]
+    arms = np.array([names.index(f"arm_{i}") for i in (1, 2, 3)])
     pair = "" if mechanism.rod_spacing is None else "a"
-    rods = [names.index(f"rod_{i}{pair}") for i in (1, 2, 3)]
-    by_limb = jnp.swapaxes(T, 0, 1)
-    return Poses(
-        by_limb[jnp.asarray(arms)], by_limb[jnp.asarray(rods)], T[2, names.index("platform"), :, 3]
-    )
+    rods = np.array([names.index(f"rod_{i}{pair}") for i in (1, 2, 3)])
+    by_limb, platform = jnp.swapaxes(T, 0, 1), T[:, names.index("platform")]
+    flange = "end_effector" if "end_effector" in names else "platform"
+    return Poses(by_limb[arms], by_limb[rods], platform, T[:, names.index(flange)])
 
 
 class Damping(NamedTuple):
@@ -102,10 +102,10 @@ class Damping(NamedTuple):
     A mode of frequency w has the damping ratio a / (2 w) + b w / 2.
     """
 
-    mass: float = 0.0  #: a [1/s]
-    stiffness: float = 0.0  #: b [s]
+    mass: float | Array = 0.0  #: a [1/s]
+    stiffness: float | Array = 0.0  #: b [s]
 
-    def ratio(self, w: float) -> float:
+    def ratio(self, w: float) -> float | Array:
         """Damping ratio of a mode of frequency `w` [rad/s]."""
         return self.mass / (2 * w) + self.stiffness * w / 2
 
@@ -128,14 +128,29 @@ def arrow(
     M, C, K, stiff, f = limb(
         robot, damping, links.arm, links.rod, poses.arm, poses.rod, wrists, pulls
     )
-    P = pseudo_inertia(robot.platform)
-    m, first, second = P[3, 3], P[:3, 3], P[:3, :3]
+    inertias, loads = zip(
+        _rigid(robot, robot.platform, poses.platform),
+        _rigid(robot, robot.carried, poses.carrier),
+        strict=True,
+    )
+    platform = inertias[0] + inertias[1]
+    return Arrow(M, C, K, stiff, f, platform, damping.mass * platform, loads[0] + loads[1])
+
+
+def _rigid(
+    robot: FlexibleRobot, ten: Float[Array, "10"], T: Float[Array, "orders 3 4"]
+) -> tuple[Float[Array, "6 6"], Float[Array, "6"]]:
+    """Inertia of a body that moves with the platform, and the load of its own motion and weight.
+
+    With its pseudo-inertia P at [R p], the load is that of W = (Tdd - G) P, as in `dynamics`.
+    """
+    P, R = pseudo_inertia(ten), T[0, :, :3]
+    m, first, second = P[3, 3], R @ P[:3, 3], R @ P[:3, :3] @ R.T
     turn = _skew(first)
     inertia = jnp.trace(second) * jnp.eye(3) - second
-    platform = jnp.block([[m * jnp.eye(3), -turn], [turn, inertia]])
-    a = poses.platform - robot.gravity
-    load = jnp.concatenate([m * a, turn @ a])
-    return Arrow(M, C, K, stiff, f, platform, damping.mass * platform, load)
+    matrix = jnp.block([[m * jnp.eye(3), -turn], [turn, inertia]])
+    W = T[2].at[:, 3].add(-robot.gravity) @ P
+    return matrix, jnp.concatenate([W[:, 3], jnp.cross(R.T, W[:, :3].T).sum(axis=0)])
 
 
 def whole(robot: FlexibleRobot, limbs: Float[Array, "3 a a"], platform: _Matrix) -> _Matrix:
@@ -165,10 +180,18 @@ def solve_arrow(
     limb_loads: Float[Array, "3 own k"],
     platform_load: Float[Array, "6 k"],
 ) -> tuple[Float[Array, "6 k"], Float[Array, "3 own k"]]:
-    """Unknowns of platform and limbs, by elimination of the limbs, each on its own."""
+    """Unknowns of platform and limbs, by elimination of the limbs, one by one.
+
+    Not as a batch: JAX's batched LAPACK calls share a few threads, and two of them that run side
+    by side wait for one another, on two cores for ever.
+    """
     P = PLATFORM
-    inner, right = limbs[:, P:, P:], limbs[:, P:, :P]
-    both = jnp.linalg.solve(inner, jnp.concatenate([right, limb_loads], axis=2))
+    both = jnp.stack(
+        [
+            jnp.linalg.solve(limb[P:, P:], jnp.concatenate([limb[P:, :P], load], axis=1))
+            for limb, load in zip(limbs, limb_loads, strict=True)
+        ]
+    )
     to_platform, alone = both[:, :, :P], both[:, :, P:]
     across = limbs[:, :P, P:]
     schur = platform + (limbs[:, :P, :P] - across @ to_platform).sum(axis=0)
@@ -260,25 +283,27 @@ def _limb(
     tensions: Float[Array, " links"],
 ) -> tuple[_Matrix, _Matrix, _Matrix, _Matrix, Float[Array, " a"]]:
     """M, C, K, its elastic part, and f of a limb."""
-    size = PLATFORM + robot.of_limb
-    total = tuple(jnp.zeros((size, size)) for _ in range(4))
-    f = jnp.zeros(size)
     parts = []
     if arm is not None:
         pull = tensions[0] if tensions.size else None
-        parts.append(
-            _of_arm(robot, arm, _damped(arm, damping, moving_link(robot, arm, arm_T, pull)))
-        )
+        moved = damped(arm, damping, moving_link(robot, arm, arm_T, pull))
+        parts.append(_of_arm(robot, arm, moved))
     for k, shift in enumerate(robot.shifts):
         pull = tensions[1 + k] if tensions.size else None
         S = _rates(lambda a, r, s=shift: _ends(robot, a, r, wrist, s), arm_T, rod_T)
-        moved = _damped(rod, damping, moving_link(robot, rod, rod_T, pull))
+        moved = damped(rod, damping, moving_link(robot, rod, rod_T, pull))
         parts.append((_rod_places(robot, k), *_carried(S, rod.K, moved)))
-    for index, *matrices, load in parts:
-        places = (index[:, None], index[None, :])
-        total = tuple(t.at[places].add(m) for t, m in zip(total, matrices, strict=True))
-        f = f.at[index].add(load)
-    return *total, f  # pyright: ignore[reportReturnType]
+    size = PLATFORM + robot.of_limb
+    spread = [[_spread(part, index, size) for part in found] for index, *found in parts]
+    return tuple(sum(each[1:], each[0]) for each in zip(*spread, strict=True))  # pyright: ignore[reportReturnType]
+
+
+def _spread(part: Array, index: np.ndarray, size: int) -> Array:
+    """A matrix, or a vector, of some unknowns among `size`; read, not written, which is faster."""
+    places = np.full(size, len(index))
+    places[index] = np.arange(len(index))
+    padded = jnp.pad(part, ((0, 1),) * part.ndim)
+    return padded[places] if part.ndim == 1 else padded[places[:, None], places[None, :]]
 
 
 def moving_link(
@@ -289,7 +314,8 @@ def moving_link(
     return moving(link, R.T @ Rd, R.T @ Rdd, R.T @ (T[2, :, 3] - robot.gravity), pull)
 
 
-def _damped(link: Link, damping: Damping, moved: MovingLink) -> MovingLink:
+def damped(link: Link, damping: Damping, moved: MovingLink) -> MovingLink:
+    """A link whose rates are resisted in proportion to its mass and stiffness."""
     return moved._replace(C=moved.C + damping.mass * link.M + damping.stiffness * link.K)
 
 
@@ -409,7 +435,7 @@ def _skew(a: Float[Array, "3"]) -> Float[Array, "3 3"]:
     )
 
 
-def _tip_rows() -> Float[Array, "6 6"]:
+def _tip_rows() -> Float[np.ndarray, "6 6"]:
     """u, phi, v, v', w, w' of displacement and rotation in the link's own axes."""
     rows = np.zeros((END, END))
     for row, column, sign in ((0, 0, 1), (1, 3, 1), (2, 1, 1), (3, 5, 1), (4, 2, 1), (5, 4, -1)):

@@ -53,7 +53,10 @@ def beam(section: CrossSection, material: Material) -> Beam:
     area, I_y, I_z, reach = _section(section)
     E, rho = material.young_modulus, material.density
     G = shear_modulus(material)
-    k_y, k_z = _shear_factors(section, E / (2 * G) - 1)
+    nu = material.poisson_ratio
+    if nu is None:  # of a material with fibres, E / (2 G) - 1 is not Poisson's ratio
+        nu = min(max(E / (2 * G) - 1, 0.0), 0.5)
+    k_y, k_z = _shear_factors(section, nu)
     values = {
         "axial": E * area,
         "torsion": G * torsion_constant(section),
@@ -86,7 +89,7 @@ def torsion_constant(section: CrossSection) -> float:
     if section.shape == "tube" or section.torsion_rule == "polar":
         return I_y + I_z
     b, a = sorted((section.width or 0.0, section.height or 0.0))
-    k = np.arange(1, 41, 2)
+    k = np.arange(1, 401, 2)
     series = np.sum(np.tanh(k * np.pi * a / (2 * b)) / k**5.0)
     return a * b**3 * (1 / 3 - 64 / np.pi**5 * (b / a) * float(series))
 

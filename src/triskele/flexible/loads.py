@@ -18,9 +18,12 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from triskele.flexible.assembly import (
+    UNDAMPED,
+    Damping,
     Motions,
     Poses,
     arm_motions,
+    damped,
     link_displacements,
     moving_link,
     rod_motions,
@@ -45,24 +48,29 @@ def motor_torques(
     y: Float[Array, " n"],
     yd: Float[Array, " n"],
     ydd: Float[Array, " n"],
+    damping: Damping = UNDAMPED,
 ) -> Float[Array, "3"]:
     """Torques of the three motors [N m] along qd, friction apart, equation (1)."""
     X = jnp.einsum("iab,iac->ibc", poses.arm[:, 0, :, :3], poses.arm[:, 2, :, :3])
     turning = robot.rotors * (X[:, 0, 2] - X[:, 2, 0]) / 2
     if links.arm is not None:
         d = arm_motions(robot, y, yd, ydd)
-        forces = _end_forces(robot, links.arm, poses.arm, d)
+        forces = _end_forces(robot, links.arm, poses.arm, d, damping)
         return turning - forces[:, W1]
-    return turning + _rigid_arms(robot, links, poses, y, yd, ydd)
+    return turning + _rigid_arms(robot, links, poses, y, yd, ydd, damping)
 
 
 def _end_forces(
-    robot: FlexibleRobot, link: Link, T: Float[Array, "3 orders 3 4"], d: Motions
+    robot: FlexibleRobot,
+    link: Link,
+    T: Float[Array, "3 orders 3 4"],
+    d: Motions,
+    damping: Damping,
 ) -> Float[Array, "3 6"]:
     """Forces on the root of each link, conjugate to its unknowns."""
 
     def one(link: Link, T: Float[Array, "orders 3 4"], d: Motions) -> Float[Array, "6"]:
-        m = moving_link(robot, link, T, None)
+        m = damped(link, damping, moving_link(robot, link, T, None))
         root = slice(None, END)
         return m.M[root] @ d.dd + m.C[root] @ d.d1 + m.K[root] @ d.d + m.f[root]
 
@@ -76,6 +84,7 @@ def _rigid_arms(
     y: Float[Array, " n"],
     yd: Float[Array, " n"],
     ydd: Float[Array, " n"],
+    damping: Damping,
 ) -> Float[Array, "3"]:
     """Moment about the motors' axes of the rods' forces at the elbows, and of the arms."""
     R, Rdd = poses.arm[:, 0, :, :3], poses.arm[:, 2, :, :3]
@@ -83,7 +92,8 @@ def _rigid_arms(
     reach = robot.mechanism.arm_length[:, None] * R[:, :, 0]
     total = jnp.zeros((3, 3))
     for k in range(len(robot.shifts)):
-        forces = _end_forces(robot, links.rod, poses.rod, rod_motions(robot, poses, k, y, yd, ydd))
+        d = rod_motions(robot, poses, k, y, yd, ydd)
+        forces = _end_forces(robot, links.rod, poses.rod, d, damping)
         in_rod = forces[:, jnp.array([U, V, W])]
         total = total + jnp.einsum("iab,ib->ia", poses.rod[:, 0, :, :3], in_rod)
     by_rods = jnp.einsum("ia,ia->i", v, jnp.cross(reach, total))

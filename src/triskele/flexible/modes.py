@@ -21,6 +21,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
+from scipy.linalg import eigh
 
 from triskele.errors import InputError
 from triskele.flexible.assembly import (
@@ -94,9 +95,10 @@ def modes(robot: FlexibleRobot, x: Components, *, count: int = 8, loaded: bool =
     """The lowest `count` modes with the platform at `x` [m, rad], motors held."""
     if not 1 <= count <= robot.unknowns:
         raise InputError(f"This model has 1 to {robot.unknowns} modes, not {count}.")
-    found = _modes(robot, jnp.asarray(x, float), loaded)
-    frequencies, shapes = found
-    return Modes(jnp.asarray(x, float), frequencies[:count], shapes[:, :count])
+    M, K, _ = rest_matrices(robot, jnp.asarray(x, float), loaded)
+    squares, shapes = eigh((K + K.T) / 2, M, subset_by_index=(0, count - 1))
+    w = np.sqrt(np.maximum(squares, 0.0))
+    return Modes(jnp.asarray(x, float), jnp.asarray(w), jnp.asarray(shapes))
 
 
 def frequencies_at(
@@ -112,10 +114,12 @@ def frequencies_at(
     filled = np.pad(np.asarray(x, float), ((0, -n % _BLOCK), (0, 0)), mode="edge")
     parts = []
     for k in range(0, len(filled), _BLOCK):
-        parts.append(np.asarray(_frequencies(robot, filled[k : k + _BLOCK], loaded))[:, :count])
+        matrices = _many_at_rest(robot, jnp.asarray(filled[k : k + _BLOCK]), loaded)
+        pairs = zip(*(np.asarray(part)[: n - k] for part in matrices), strict=True)
+        parts += [eigh(K, M, eigvals_only=True)[:count] for M, K in pairs]
         if progress is not None:
             progress(min((k + _BLOCK) / n, 1.0))
-    return np.concatenate(parts)[:n]
+    return np.sqrt(np.maximum(np.stack(parts), 0.0))
 
 
 def sag(robot: FlexibleRobot, x: Components) -> Sag:
@@ -163,8 +167,10 @@ PARAMETERS: dict[str, Callable[[FlexibleRobot], Array | None]] = {
     "base radius [m]": lambda r: r.mechanism.base_radius,
     "platform radius [m]": lambda r: r.mechanism.platform_radius,
     "rod spacing [m]": lambda r: r.mechanism.rod_spacing,
-    "platform and payload mass [kg]": lambda r: r.platform[0],
-    "platform and payload inertia [kg m^2]": lambda r: r.platform[4:],
+    "platform mass [kg]": lambda r: r.platform[0],
+    "platform inertia [kg m^2]": lambda r: r.platform[4:],
+    "payload mass, with flange [kg]": lambda r: r.carried[0],
+    "payload inertia [kg m^2]": lambda r: r.carried[4:],
     "mass at the elbows [kg]": lambda r: r.rod_lumps[0] + r.arm_lumps[1],
     "arm mass [kg/m]": _of_arm("mass"),
     "arm E A [N]": _of_arm("axial"),
@@ -237,37 +243,21 @@ def _pull(robot: FlexibleRobot, link, T, d) -> Float[Array, ""]:  # noqa: ANN001
     return tip_tension(link, R.T @ T[2, :, :3], R.T @ (T[2, :, 3] - robot.gravity), d)
 
 
-def _scaled(rest: Rest) -> tuple[Float[Array, "n n"], Float[Array, "n n"]]:
-    """L and L^-1 K L^-T, where M = L L'."""
-    lower = jnp.linalg.cholesky(rest.M)
-    half = jax.scipy.linalg.solve_triangular(lower, rest.K, lower=True)
-    scaled = jax.scipy.linalg.solve_triangular(lower, half.T, lower=True)
-    return lower, (scaled + scaled.T) / 2
+@eqx.filter_jit
+def _many_at_rest(
+    robot: FlexibleRobot, x: Float[Array, "N m"], loaded: bool
+) -> tuple[Float[Array, "N n n"], Float[Array, "N n n"]]:
+    def one(x: Float[Array, " m"]) -> tuple[Float[Array, "n n"], Float[Array, "n n"]]:
+        M, K, _ = at_rest(robot, x, loaded)
+        return M, (K + K.T) / 2
+
+    return jax.lax.map(one, x)  # not vmapped: see `assembly.solve_arrow`
 
 
 @eqx.filter_jit
-def _modes(
-    robot: FlexibleRobot, x: Float[Array, " m"], loaded: bool
-) -> tuple[Float[Array, " n"], Float[Array, "n n"]]:
-    lower, scaled = _scaled(at_rest(robot, x, loaded))
-    squares, vectors = jnp.linalg.eigh(scaled)
-    shapes = jax.scipy.linalg.solve_triangular(lower.T, vectors, lower=False)
-    return jnp.sqrt(jnp.maximum(squares, 0.0)), shapes
-
-
-@eqx.filter_jit
-def _frequencies(robot: FlexibleRobot, x: Float[Array, "N m"], loaded: bool) -> Float[Array, "N n"]:
-    def one(x: Float[Array, " m"]) -> Float[Array, " n"]:
-        _, scaled = _scaled(at_rest(robot, x, loaded))
-        return jnp.sqrt(jnp.maximum(jnp.linalg.eigvalsh(scaled), 0.0))
-
-    return jax.vmap(one)(jnp.asarray(x))
-
-
-@eqx.filter_jit
-def rest_matrices(robot: FlexibleRobot, x: Float[Array, " m"]) -> Rest:
+def rest_matrices(robot: FlexibleRobot, x: Float[Array, " m"], loaded: bool = False) -> Rest:
     """`at_rest`, compiled."""
-    return at_rest(robot, x)
+    return at_rest(robot, x, loaded)
 
 
 @eqx.filter_jit

@@ -37,7 +37,7 @@ from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float
-from scipy.linalg import block_diag, eigh, qr
+from scipy.linalg import block_diag, eigh
 
 from triskele.errors import InputError
 from triskele.flexible.beam import Beam
@@ -47,7 +47,7 @@ from triskele.numerics import Components
 from triskele.spatial.vectors import WORLD, poses_array
 
 NODE = 6  #: displacement and rotation
-_RANK_CUT = 1e-9  #: rows that add less than this part of the first repeat others
+_LEAST = 1e-6  #: what a row of C adds to those before it; rows are of size 1
 _Matrix = Float[np.ndarray, "_ _"]
 _Vector = Float[np.ndarray, "3"]
 
@@ -114,7 +114,9 @@ def _released(robot: FlexibleRobot, x: Components, ball_joints: bool) -> _Releas
     n = robot.elements
     size = NODE * (1 + len(bars) * (n + 1))
     M, K = np.zeros((size, size)), np.zeros((size, size))
-    M[:NODE, :NODE] = _rigid_body(np.asarray(robot.platform))
+    turned = poses["end_effector" if "end_effector" in poses else "platform"][:, :3]
+    M[:NODE, :NODE] = _rigid_body(np.asarray(robot.platform), np.eye(3))
+    M[:NODE, :NODE] += _rigid_body(np.asarray(robot.carried), turned)
     for bar in bars.values():
         mass, stiffness = (
             _turned(bar.R, part) for part in _element(bar.beam, bar.length / n, robot.slender)
@@ -208,9 +210,9 @@ def _spin_rows(
 
 def _allowed(C: _Matrix) -> _Matrix:
     """Orthonormal basis Z of all z with C z = 0."""
-    Q, R, _ = qr(C.T, pivoting=True)
-    kept = np.abs(np.diag(R))
-    return Q[:, np.count_nonzero(kept > _RANK_CUT * kept[0]) :]
+    Q, R = np.linalg.qr(C.T, mode="complete")
+    assert np.abs(np.diag(R)).min() > _LEAST, "links bend, so that no joint repeats another"
+    return Q[:, len(C) :]
 
 
 def _six(place: int, size: int) -> _Matrix:
@@ -226,11 +228,13 @@ def _carried(six: _Matrix, s: _Vector) -> _Matrix:
 # Matrices
 
 
-def _rigid_body(ten: Float[np.ndarray, "10"]) -> Float[np.ndarray, "6 6"]:
-    """Inertia of a body at its origin, from m, m c, and xx, yy, zz, xy, yz, xz."""
-    m, first = ten[0], _cross(ten[1:4])
+def _rigid_body(
+    ten: Float[np.ndarray, "10"], R: Float[np.ndarray, "3 3"]
+) -> Float[np.ndarray, "6 6"]:
+    """Inertia of a body at its origin, from m, m c, and xx, yy, zz, xy, yz, xz in axes R."""
+    m, first = ten[0], _cross(R @ ten[1:4])
     xx, yy, zz, xy, yz, xz = ten[4:]
-    inertia = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+    inertia = R @ np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]) @ R.T
     return np.block([[m * np.eye(3), -first], [first, inertia]])
 
 

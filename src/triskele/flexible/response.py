@@ -1,12 +1,12 @@
 """What a flexible robot does along a motion: deviation of its tool, torques, strains.
 
-Motors follow the rigid motion. With all matrices of `assembly` as functions of time, and
-proportional damping a M + b K_elastic,
+Motors follow the rigid motion. With all matrices of `assembly` as functions of time,
 
-    M y'' + (C + a M + b K_e) y' + K y + f = 0                                          (1)
+    M y'' + C y' + K y + f = 0                                                          (1)
 
-is integrated by the generalised-alpha method of Chung and Hulbert (1993) with the accelerations
-A_n of Arnold and Bruels (2007), so that (1) holds at every step,
+where links are damped in proportion, by (a M + b K) d' of their own unknowns, and the platform by
+a times its inertia, is integrated by the generalised-alpha method of Chung and Hulbert (1993) with
+the accelerations A_n of Arnold and Bruels (2007), so that (1) holds at every step,
 
     (1 - am) A_1 + am A_0 = (1 - af) y''_1 + af y''_0
     y_1  = y_0 + h y'_0 + h^2 ((1/2 - b) A_0 + b A_1),    y'_1 = y'_0 + h ((1 - g) A_0 + g A_1)  (2)
@@ -46,7 +46,7 @@ from triskele.flexible.assembly import (
     solve_arrow,
 )
 from triskele.flexible.loads import Strains, link_strains, motor_torques
-from triskele.flexible.modes import frequencies_at, static, tensions
+from triskele.flexible.modes import modes, static, tensions
 from triskele.flexible.robot import PLATFORM, FlexibleRobot, Links, links
 from triskele.kinematics.delta import Delta
 from triskele.kinematics.motion import Motion
@@ -136,7 +136,7 @@ def vibrate(
         raise InputError(f"start is '{start}'. {did_you_mean(start, STARTS)}")
     scheme = _scheme(method, spectral_radius)
     check_step(robot, motion)
-    run = _Run(_Setup(robot, _links(robot), damping, stiffened), motion)
+    run = _Run(robot, motion, damping, stiffened)
     state = _begin(run.setup, run.first, jnp.asarray(STARTS.index(start)))
     return run.integrated(scheme, state, progress)[0]
 
@@ -152,13 +152,14 @@ def steady(
     """The periodic response to a `motion` that ends as it began, equation (3)."""
     check_step(robot, motion)
     _check_periodic(motion)
-    run, n = _Run(_Setup(robot, _links(robot), damping, stiffened), motion), robot.unknowns
+    run, n = _Run(robot, motion, damping, stiffened), robot.unknowns
     z = np.eye(2 * n, 2 * n + 1, 1)  # the first column starts from zero, and is loaded
-    state = _consistent(run.setup, run.first, z[:n], z[n:])
+    state = _consistent(run.setup, run.first, jnp.asarray(z[:n]), jnp.asarray(z[n:]))
     _, last = run.integrated(NEWMARK, state, progress)
     end = np.concatenate([np.asarray(last.y), np.asarray(last.yd)])
     z0 = np.linalg.solve(np.eye(2 * n) - end[:, 1:], end[:, :1])
-    return run.integrated(NEWMARK, _consistent(run.setup, run.first, z0[:n], z0[n:]), None)[0]
+    state = _consistent(run.setup, run.first, jnp.asarray(z0[:n]), jnp.asarray(z0[n:]))
+    return run.integrated(NEWMARK, state, None)[0]
 
 
 def check_step(robot: FlexibleRobot, motion: Motion) -> None:
@@ -167,7 +168,7 @@ def check_step(robot: FlexibleRobot, motion: Motion) -> None:
     if len(t) < 3:
         raise InputError("The motion has fewer than three samples; nothing can be integrated.")
     h = float(np.diff(t).max())
-    w = float(frequencies_at(robot, np.asarray(motion.x)[:1], count=1)[0, 0])
+    w = float(modes(robot, motion.x[0], count=1).frequencies[0])
     most = 2 * np.pi / w / _LEAST_STEPS
     if h > most:
         raise InputError(
@@ -258,11 +259,15 @@ class _State(NamedTuple):
 class _Run:
     """A motion, and the robot that follows it."""
 
-    def __init__(self, setup: _Setup, motion: Motion) -> None:
-        self.setup, self.motion = setup, motion
-        self.poses = body_poses_along(setup.robot.mechanism, motion)
+    def __init__(
+        self, robot: FlexibleRobot, motion: Motion, damping: Damping, stiffened: bool
+    ) -> None:
+        traced = Damping(*(jnp.asarray(part) for part in damping))  # another is not recompiled
+        self.setup = _Setup(robot, _links(robot), traced, stiffened)
+        self.motion, self.damping = motion, damping
+        self.poses = body_poses_along(robot.mechanism, motion)
         self.steps = np.diff(np.asarray(motion.t))
-        self.first: Poses = jax.tree.map(lambda leaf: leaf[0], self.poses)
+        self.first: Poses = jax.tree.map(lambda leaf: jnp.asarray(leaf[0]), self.poses)
 
     def integrated(
         self, scheme: _Scheme, state: _State, progress: Progress | None
@@ -272,14 +277,14 @@ class _Run:
         for k in range(0, n, _BLOCK):
             ahead = np.arange(k + 1, k + 1 + _BLOCK)
             h = np.where(ahead <= n, self.steps[np.minimum(ahead, n) - 1], 0.0)  # 0 does nothing
-            poses = jax.tree.map(lambda leaf: leaf[np.minimum(ahead, n)], self.poses)  # noqa: B023
-            state, samples = _advance(self.setup, scheme, state, poses, h)
+            part = np.minimum(ahead, n)
+            poses = jax.tree.map(lambda leaf: jnp.asarray(leaf[part]), self.poses)  # noqa: B023
+            state, samples = _advance(self.setup, scheme, state, poses, jnp.asarray(h))
             found.append(jax.tree.map(np.asarray, samples))
             if progress is not None:
                 progress(min((k + _BLOCK) / n, 1.0))
         y, yd, torque = (np.concatenate(part)[: n + 1] for part in zip(*found, strict=True))
-        setup = self.setup
-        return Response(self.motion, setup.robot, setup.damping, y, yd, torque), state
+        return Response(self.motion, self.setup.robot, self.damping, y, yd, torque), state
 
 
 @eqx.filter_jit
@@ -291,35 +296,25 @@ def _links(robot: FlexibleRobot) -> Links:
 def _begin(setup: _Setup, poses: Poses, start: Array) -> _State:
     """At rest, as one of STARTS."""
     robot, of_links = setup.robot, setup.links
-    poses = jax.tree.map(jnp.asarray, poses)
-    still = Poses(
-        poses.arm.at[:, 1:].set(0.0), poses.rod.at[:, 1:].set(0.0), jnp.zeros_like(poses.platform)
-    )
+    still = jax.tree.map(lambda T: T.at[..., 1:, :, :].set(0.0), poses)
     hanging, bent = (static(arrow(robot, of_links, p)) for p in (still, poses))
     y = jnp.stack([hanging, bent, jnp.zeros_like(hanging)])[start]
-    return _with_accelerations(setup, poses, y[:, None], jnp.zeros((robot.unknowns, 1)))
+    return _consistent(setup, poses, y[:, None], jnp.zeros((robot.unknowns, 1)))
 
 
 @eqx.filter_jit
 def _consistent(
-    setup: _Setup, poses: Poses, y: Float[np.ndarray, "n k"], yd: Float[np.ndarray, "n k"]
-) -> _State:
-    """The state with the accelerations that (1) gives it."""
-    poses = jax.tree.map(jnp.asarray, poses)
-    return _with_accelerations(setup, poses, jnp.asarray(y), jnp.asarray(yd))
-
-
-def _with_accelerations(
     setup: _Setup, poses: Poses, y: Float[Array, "n k"], yd: Float[Array, "n k"]
 ) -> _State:
+    """The state with the accelerations that (1) gives it."""
     ydd = _accelerations(_matrices(setup, poses), 0.0, 0.0, y, yd)
-    torque = motor_torques(setup.robot, setup.links, poses, y[:, 0], yd[:, 0], ydd[:, 0])
+    torque = _torques(setup, poses, y, yd, ydd)
     return _State(y, yd, ydd, ydd, torque)
 
 
 @eqx.filter_jit
 def _advance(
-    setup: _Setup, scheme: _Scheme, state: _State, poses: Poses, steps: Float[np.ndarray, " N"]
+    setup: _Setup, scheme: _Scheme, state: _State, poses: Poses, steps: Float[Array, " N"]
 ) -> tuple[_State, tuple[Array, Array, Array]]:
     """Many steps, to `poses`."""
     am, af, beta, gamma = scheme
@@ -333,11 +328,23 @@ def _advance(
         by_rate, by_place = h * gamma * share, h * h * beta * share
         ydd = _accelerations(_matrices(setup, poses), by_rate, by_place, y, yd)
         y, yd = y + by_place * ydd, yd + by_rate * ydd
-        torque = motor_torques(setup.robot, setup.links, poses, y[:, 0], yd[:, 0], ydd[:, 0])
+        torque = _torques(setup, poses, y, yd, ydd)
         new = _State(y, yd, ydd, known + share * ydd, torque)
         return new, new.sample()
 
-    return jax.lax.scan(step, state, (jax.tree.map(jnp.asarray, poses), jnp.asarray(steps)))
+    return jax.lax.scan(step, state, (poses, steps))
+
+
+def _torques(
+    setup: _Setup,
+    poses: Poses,
+    y: Float[Array, "n k"],
+    yd: Float[Array, "n k"],
+    ydd: Float[Array, "n k"],
+) -> Float[Array, "3"]:
+    """Of the first column."""
+    first = (y[:, 0], yd[:, 0], ydd[:, 0])
+    return motor_torques(setup.robot, setup.links, poses, *first, setup.damping)
 
 
 def _matrices(setup: _Setup, poses: Poses) -> Arrow:

@@ -5,8 +5,8 @@ mass and first moment are those of the body:
 
     m_tip = (m c_x - rho A l^2 / 2) / l,     m_root = m - rho A l - m_tip               (1)
 
-Hinges and connecting rods of a pair are lumped at the ends of its rods; flange, payload and the
-lower part of a telescope (a point mass at its cardan) move with the platform. The upper part of a
+Connecting rods of a pair are lumped at the ends of its rods; flange, payload and the lower part of
+a telescope (a point mass at its cardan) move with the platform. The upper part of a
 telescope, which hangs on the base, is left out.
 """
 
@@ -41,7 +41,8 @@ class FlexibleRobot(eqx.Module):
     arm: Float[Array, "10"]  #: m, mc, O of an arm, which count if it is rigid
     arm_lumps: Float[Array, "2"]  #: at motor and elbow [kg]
     rod_lumps: Float[Array, "2"]  #: at elbow and wrist [kg]
-    platform: Float[Array, "10"]  #: m, mc, O of all that moves with the platform, payload too
+    platform: Float[Array, "10"]  #: m, mc, O of the platform and what hangs on it
+    carried: Float[Array, "10"]  #: the same of flange and payload, in the frame that turns
     gravity: Float[Array, "3"]  #: [m/s^2], in O
     rotors: Float[Array, "3"]  #: inertia of motors and gears at the joints [kg m^2]
     elements: int = eqx.field(static=True)  #: per link
@@ -52,7 +53,7 @@ class FlexibleRobot(eqx.Module):
     @property
     def shifts(self) -> tuple[float, ...]:
         """Where the rods of a limb are, in halves of their spacing."""
-        return (0.0,) if self.mechanism.rod_spacing is None else (1.0, -1.0)
+        return (0.0,) if self.mechanism.rod_spacing is None else (-1.0, 1.0)
 
     @property
     def inner(self) -> int:
@@ -120,7 +121,8 @@ def flexible(
         arm=jnp.asarray(bodies["arm_1"], float),
         arm_lumps=lumps["arm"],
         rod_lumps=lumps["rod"] + sum(hinges) / 4,
-        platform=_platform(robot, payload, mechanism, bodies),
+        platform=_platform(mechanism, bodies),
+        carried=_carried(robot, payload, bodies),
         gravity=jnp.asarray(robot.gravity, float),
         rotors=jnp.asarray([0.0 if m is None else reflected_inertia(m) for m in motors]),
         elements=elements,
@@ -134,7 +136,8 @@ def links(robot: FlexibleRobot) -> Links:
     """Matrices of arms and rods, limb by limb."""
 
     def stacked(beam: Beam, lengths: Float[Array, "3"], lumps: Float[Array, "2"]) -> Link:
-        return jax.vmap(lambda length: _link(robot, beam, length, lumps))(lengths)
+        # one by one, and not vmapped: see `assembly.solve_arrow`
+        return jax.lax.map(lambda length: _link(robot, beam, length, lumps), lengths)
 
     mechanism = robot.mechanism
     rod = stacked(robot.rod_beam, mechanism.rod_length, robot.rod_lumps)
@@ -183,15 +186,16 @@ def _lumps(
     return jnp.asarray([excess - tip, tip])
 
 
-def _platform(
-    robot: Robot,
-    payload: Payload | str | None,
-    mechanism: Delta,
-    bodies: dict[str, tuple[float, ...]],
-) -> Float[Array, "10"]:
-    total = jnp.asarray(bodies["platform"]) + jnp.asarray(payload_parameters(robot, payload))
+def _platform(mechanism: Delta, bodies: dict[str, tuple[float, ...]]) -> Float[Array, "10"]:
+    own = jnp.asarray(bodies["platform"], float)
     if mechanism.telescope is None:
-        return total
+        return own
     m, z = bodies["telescope_lower"][0], float(mechanism.telescope[1])
-    hung = jnp.asarray([m, 0.0, 0.0, m * z, m * z * z, m * z * z, 0.0, 0.0, 0.0, 0.0])
-    return total + jnp.asarray(bodies["end_effector"]) + hung
+    return own + jnp.asarray([m, 0.0, 0.0, m * z, m * z * z, m * z * z, 0.0, 0.0, 0.0, 0.0])
+
+
+def _carried(
+    robot: Robot, payload: Payload | str | None, bodies: dict[str, tuple[float, ...]]
+) -> Float[Array, "10"]:
+    flange = jnp.asarray(bodies.get("end_effector", (0.0,) * 10), float)
+    return flange + jnp.asarray(payload_parameters(robot, payload), float)

@@ -47,7 +47,15 @@ def modes_figure(robot: Robot, model: FlexibleRobot, found: Modes) -> Figure:
             axes.set_title(f"{k + 1}: {hertz:.4g} Hz, {found.directions[k]}")
             axes.set(xlabel="x [mm]", ylabel="y [mm]", zlabel="z [mm]")
             axes.tick_params(labelsize=6)
+            for limit, low, high in zip(
+                (axes.set_xlim, axes.set_ylim, axes.set_zlim),
+                1e3 * (rest.min(axis=(0, 1)) - _SWING * size),
+                1e3 * (rest.max(axis=(0, 1)) + _SWING * size),
+                strict=True,
+            ):
+                limit(low, high)
             axes.set_aspect("equal")
+            axes.set_box_aspect(None, zoom=0.85)
     return figure
 
 
@@ -77,7 +85,7 @@ def map_figure(
             values = frequencies[..., k] / _TWO_PI
             mm = 1e3 * x
             filled = axes.contourf(mm[..., 0], mm[..., 1], values, levels=14, cmap="viridis")
-            bar = figure.colorbar(filled, ax=axes)
+            bar = figure.colorbar(filled, ax=axes, shrink=0.75)
             bar.set_label(f"f{k + 1} [Hz]")
             axes.set(xlabel="x [mm]", ylabel="y [mm]", title=f"mode {k + 1}", aspect="equal")
     return figure
