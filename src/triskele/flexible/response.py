@@ -32,7 +32,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, Int
 
 from triskele.dynamics.wrenches import Frames, motion_state
 from triskele.errors import InputError, did_you_mean
@@ -137,8 +137,7 @@ def vibrate(
     scheme = _scheme(method, spectral_radius)
     check_step(robot, motion)
     run = _Run(robot, motion, damping, stiffened)
-    state = _begin(run.setup, run.first, jnp.asarray(STARTS.index(start)))
-    return run.integrated(scheme, state, progress)[0]
+    return run.integrated(scheme, run.begun(STARTS.index(start)), progress)[0]
 
 
 def steady(
@@ -269,6 +268,14 @@ class _Run:
         self.steps = np.diff(np.asarray(motion.t))
         self.first: Poses = jax.tree.map(lambda leaf: jnp.asarray(leaf[0]), self.poses)
 
+    def begun(self, start: int) -> _State:
+        """The state at the first sample."""
+        t = np.asarray(self.motion.t)[:3] - float(self.motion.t[0])
+        powers = np.vander(t, 3, increasing=True)
+        slope = np.linalg.inv(powers)[1] if np.any(self.motion.xd[0]) else np.zeros(3)
+        poses = jax.tree.map(lambda leaf: jnp.asarray(leaf[:3]), self.poses)
+        return _begin(self.setup, poses, jnp.asarray(slope), jnp.asarray(start))
+
     def integrated(
         self, scheme: _Scheme, state: _State, progress: Progress | None
     ) -> tuple[Response, _State]:
@@ -293,13 +300,23 @@ def _links(robot: FlexibleRobot) -> Links:
 
 
 @eqx.filter_jit
-def _begin(setup: _Setup, poses: Poses, start: Array) -> _State:
-    """At rest, as one of STARTS."""
+def _begin(
+    setup: _Setup, poses: Poses, slope: Float[Array, "3"], start: Int[Array, ""]
+) -> _State:
+    """As one of STARTS, from the first three poses; `slope` of their values is a rate.
+
+    A robot that begins in motion begins with the rates at which its sag changes.
+    """
     robot, of_links = setup.robot, setup.links
     still = jax.tree.map(lambda T: T.at[..., 1:, :, :].set(0.0), poses)
-    hanging, bent = (static(arrow(robot, of_links, p)) for p in (still, poses))
-    y = jnp.stack([hanging, bent, jnp.zeros_like(hanging)])[start]
-    return _consistent(setup, poses, y[:, None], jnp.zeros((robot.unknowns, 1)))
+
+    def bent(poses: Poses) -> Float[Array, " n"]:
+        return static(arrow(robot, of_links, poses))
+
+    hanging, loaded = (jax.lax.map(bent, p) for p in (still, poses))
+    y = jnp.stack([hanging, loaded, jnp.zeros_like(hanging)])[start]
+    first = jax.tree.map(lambda T: T[0], poses)
+    return _consistent(setup, first, y[0][:, None], (slope @ y)[:, None])
 
 
 @eqx.filter_jit
