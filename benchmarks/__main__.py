@@ -13,6 +13,7 @@ from rich.console import Console  # noqa: E402
 
 from benchmarks import (  # noqa: E402
     dynamics,
+    flexible,
     goals,
     ik,
     multibody,
@@ -46,12 +47,16 @@ def main() -> None:
     with console.status("Measuring plans, about a minute ..."):
         cores, absent = planning.races(rounds=options.rounds)
         whole = planning.whole(rounds=options.rounds)
+    with console.status("Measuring flexible robots, about two minutes ..."):
+        seconds = flexible.seconds(rounds=options.rounds)
+        mapped = flexible.frequency_map(rounds=options.rounds)
     for note in (*missing, *absent):
         console.print(note)
 
     judged = [goals.of_kinematics(rows, reference, compiled), *goals.of_batches(races)]
     judged += [goals.of_single_calls(single), *goals.of_simulation(runs)]
     judged += [*goals.of_free_motion(free), *goals.of_planning(cores, whole)]
+    judged += goals.of_flexible(seconds, mapped)
     if options.json:
         about = {
             "jax": jax.__version__,
@@ -60,6 +65,7 @@ def main() -> None:
         }
         numbers = report.as_json(rows, races, single, runs, free, many, judged)
         numbers |= report.planning_as_json(cores, whole)
+        numbers |= report.flexible_as_json(seconds, mapped)
         print(json.dumps({**about, **numbers}, indent=1))
     else:
         where = "pinned to one core" if _CORE is not None else "not pinned"
@@ -70,6 +76,7 @@ def main() -> None:
         console.print(report.free_motion(free, where))
         console.print(report.many_accelerations(many, where))
         console.print(report.planning(cores, whole, where))
+        console.print(report.flexible(seconds, mapped, where))
         for goal in judged:
             console.print(goal.sentence())
     failure = goals.fails(races)

@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 from benchmarks import (
     dynamics,
+    flexible,
     ik,
     multibody,
     multibody_peers,
@@ -21,6 +22,8 @@ LATENCY = 25.0  #: CPU time of one call of torque_function [us]
 SIMULATED_FASTER = 15.0  #: times that Pinocchio takes longer for a simulated second
 FREE_FASTER = 10.0  #: times that Exudyn takes longer for a free motion of many bodies
 CORE_FASTER = 10.0  #: times that toppra takes longer for a profile without jerk limits
+REAL_TIME = {36: 10.0, 108: 2.0, 48: 10.0}  #: times faster than real time, by unknowns
+MAP = 5.0  #: CPU time of 1000 poses [s]
 WHOLE, HOPED = 3.0, 1.0  #: CPU time of a plan with jerk limits [s]: goal and hope
 
 
@@ -129,6 +132,19 @@ def of_planning(cores: tuple[planning.CoreRace, ...], whole: planning.Whole) -> 
     ]
     text = f"{planning.WHOLE} (hoped for: {HOPED:g}), CPU time in s"
     return [*goals, Goal(text, whole.seconds, WHOLE, at_most=True)]
+
+
+def of_flexible(rows: tuple[flexible.Second, ...], mapped: flexible.Map) -> list[Goal]:
+    """Flexible robots against real time, and the map of frequencies."""
+    goals = []
+    for row in rows:
+        if row.unknowns in REAL_TIME:
+            error = "" if row.error is None else f", error {100 * row.error:.2g} %"
+            text = f"flexible robot, {row.unknowns} unknowns ({row.name}{error}), times real time"
+            least = REAL_TIME[row.unknowns]
+            goals.append(Goal(text, 1 / row.seconds, least, at_most=False))
+    text = f"frequencies at {mapped.poses:,} poses, CPU time in s"
+    return [*goals, Goal(text, mapped.seconds, MAP, at_most=True)]
 
 
 def fails(races: tuple[Race, ...]) -> str | None:

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 from rich.table import Table
 
+from benchmarks import flexible as bending
 from benchmarks import ik, multibody
 from benchmarks import planning as plans
 from benchmarks.dynamics import Race
@@ -111,6 +112,27 @@ def planning(races: tuple[plans.CoreRace, ...], whole: plans.Whole, where: str) 
         laps = [race.laps[name] for race in races]
         table.add_row(name, *(f"{1e3 * lap.seconds:.2f} ({lap.ratio:.2f})" for lap in laps))
     return table
+
+
+def flexible(rows: tuple[bending.Second, ...], mapped: bending.Map, where: str) -> Table:
+    """CPU time of a simulated second, one row per model."""
+    table = Table(
+        title="Flexible Delta round its circle: CPU time of a second in 1000 steps",
+        caption=f"CPU time, {where}. {mapped.poses:,} poses of a map: {mapped.seconds:.2f} s.",
+    )
+    for name in ("", "unknowns", "ms", "times real time", "error [%]", "compilation [s]"):
+        table.add_column(name, justify="right" if name else "left", no_wrap=True)
+    for row in rows:
+        error = "" if row.error is None else f"{100 * row.error:.2g}"
+        times = f"{1 / row.seconds:.1f}"
+        cells = (f"{1e3 * row.seconds:.0f}", times, error, f"{row.compilation:.0f}")
+        table.add_row(row.name, str(row.unknowns), *cells)
+    return table
+
+
+def flexible_as_json(rows: tuple[bending.Second, ...], mapped: bending.Map) -> Json:
+    """What was measured of flexible robots, in plain numbers."""
+    return {"flexible": [row._asdict() for row in rows], "frequency_map": mapped._asdict()}
 
 
 def planning_as_json(races: tuple[plans.CoreRace, ...], whole: plans.Whole) -> Json:

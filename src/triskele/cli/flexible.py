@@ -202,7 +202,7 @@ class _Asked(NamedTuple):
 
     asked: Asked
     model: Model
-    count: int
+    most: int  #: modes
     loaded: bool
 
     @property
@@ -258,7 +258,7 @@ def _single(
     from triskele.flexible import modes as found_by
 
     x, model = asked.pose(at), asked.model_of()
-    found = found_by.modes(model, x, count=asked.count, loaded=asked.loaded)
+    found = found_by.modes(model, x, count=asked.most, loaded=asked.loaded)
     hanging = found_by.sag(model, x)
     w = np.asarray(found.frequencies)
     data: dict[str, object] = {
@@ -281,7 +281,7 @@ def _single(
         },
     }
     if sensitivity is not None:
-        rows = found_by.sensitivities(model, x, sensitivity, count=asked.count)
+        rows = found_by.sensitivities(model, x, sensitivity, count=asked.most)
         data["sensitivities"] = {"mode": sensitivity, "rows": [row._asdict() for row in rows]}
     _write_frequencies(asked, np.asarray(x)[None], w[None], table)
     if drawing is not None:
@@ -319,7 +319,7 @@ def _converging(asked: _Asked, at: tuple[str, str, str] | None, table: Path | No
     x, rows = asked.pose(at), []
     for elements in (1, 2, 4, 8):
         model = asked.model_of(elements)
-        count = min(asked.count, model.unknowns)
+        count = min(asked.most, model.unknowns)
         found = found_by.modes(model, x, count=count, loaded=asked.loaded)
         rows.append(
             {
@@ -367,7 +367,7 @@ def _mapped(
     mechanism = asked.asked.mechanism
     x, inside = poses_at_level(mechanism, asked.robot.limits, z, points)
     model = asked.model_of()
-    count = min(asked.count, model.unknowns)
+    count = min(asked.most, model.unknowns)
     with progress_bar("frequencies") as progress:
         w = frequencies_at(model, x[inside], count=count, loaded=asked.loaded, progress=progress)
     _write_frequencies(asked, x[inside], w, table)
@@ -393,7 +393,7 @@ def _along(asked: _Asked, kind: str, table: Path | None, drawing: Path | None) -
     model = asked.model_of()
     with progress_bar("frequencies") as progress:
         w = frequencies_at(
-            model, x, count=min(asked.count, model.unknowns), loaded=asked.loaded, progress=progress
+            model, x, count=min(asked.most, model.unknowns), loaded=asked.loaded, progress=progress
         )
     _write_frequencies(asked, x, w, table, t)
     if drawing is not None:

@@ -81,8 +81,10 @@ def rest_poses(mechanism: Delta, x: Components) -> Poses:
     return poses_of(mechanism, jnp.stack([T, jnp.zeros_like(T), jnp.zeros_like(T)]))
 
 
-def poses_of(mechanism: Delta, T: Float[Array, "orders bodies 3 4"]) -> Poses:
-    """Of `T`, `Td` and `Tdd` of all bodies, those that count.
+def poses_of(
+    mechanism: Delta, T: Float[Array, "... bodies 3 4"] | Float[np.ndarray, "... bodies 3 4"]
+) -> Poses:
+    """Of `T`, `Td` and `Tdd` of all bodies, (..., orders, bodies, 3, 4), those that count.
 
     The rods of a pair are parallel: their axes are the same, and their origins half a spacing
     beside the arm's tip.
@@ -91,9 +93,11 @@ def poses_of(mechanism: Delta, T: Float[Array, "orders bodies 3 4"]) -> Poses:
     arms = np.array([names.index(f"arm_{i}") for i in (1, 2, 3)])
     pair = "" if mechanism.rod_spacing is None else "a"
     rods = np.array([names.index(f"rod_{i}{pair}") for i in (1, 2, 3)])
-    by_limb, platform = jnp.swapaxes(T, 0, 1), T[:, names.index("platform")]
     flange = "end_effector" if "end_effector" in names else "platform"
-    return Poses(by_limb[arms], by_limb[rods], platform, T[:, names.index(flange)])
+    by_body = T.swapaxes(-4, -3)
+    arm, rod = by_body[..., arms, :, :, :], by_body[..., rods, :, :, :]
+    platform, carrier = (T[..., names.index(name), :, :] for name in ("platform", flange))
+    return Poses(arm, rod, platform, carrier)  # pyright: ignore[reportArgumentType]
 
 
 class Damping(NamedTuple):
@@ -105,9 +109,9 @@ class Damping(NamedTuple):
     mass: float | Array = 0.0  #: a [1/s]
     stiffness: float | Array = 0.0  #: b [s]
 
-    def ratio(self, w: float) -> float | Array:
+    def ratio(self, w: float) -> float:
         """Damping ratio of a mode of frequency `w` [rad/s]."""
-        return self.mass / (2 * w) + self.stiffness * w / 2
+        return float(self.mass / (2 * w) + self.stiffness * w / 2)
 
 
 UNDAMPED = Damping()
@@ -324,9 +328,14 @@ def _of_arm(
 ) -> tuple[np.ndarray, _Matrix, _Matrix, _Matrix, _Matrix, Float[Array, " z"]]:
     """An arm is clamped at its motor, and its tip's unknowns are those of the limb."""
     index = np.concatenate([PLATFORM + np.arange(END), _arm_inner(robot)])
-    S = jax.scipy.linalg.block_diag(_TIP, jnp.eye(arm.inner))
-    M, C, K, stiff = (S.T @ part[END:, END:] @ S for part in (m.M, m.C, m.K, arm.K))
-    return index, M, C, K, stiff, S.T @ m.f[END:]
+    S = jnp.asarray(_TIP)
+
+    def on_tip(part: _Matrix) -> _Matrix:
+        free = part[END:, END:]
+        return _pulled(S, jnp.concatenate([free[:, :END] @ S, free[:, END:]], axis=1))
+
+    M, C, K, stiff = (on_tip(part) for part in (m.M, m.C, m.K, arm.K))
+    return index, M, C, K, stiff, _pulled(S, m.f[END:, None])[:, 0]
 
 
 def _carried(
@@ -335,21 +344,28 @@ def _carried(
     """Equation (3); inner unknowns are what they are, S concerns the ends."""
     S0, S1, S2 = S
     M, C, K = m.M, m.C, m.K
-    whole_S = jax.scipy.linalg.block_diag(S0, jnp.eye(len(M) - _ENDS))
-    back = whole_S.T
+    ends, inner, outer = slice(None, _ENDS), slice(_ENDS, None), S0.shape[1]
+    MS = M[:, ends] @ jnp.concatenate([S0, S1, S2], axis=1)
+    CS = C[:, ends] @ jnp.concatenate([S0, S1], axis=1)
+    MS0, MS1, MS2 = (MS[:, k * outer : (k + 1) * outer] for k in range(3))
+    CS0, CS1 = CS[:, :outer], CS[:, outer:]
+    columns = [
+        (MS0, M),
+        (2 * MS1 + CS0, C),
+        (MS2 + CS1 + K[:, ends] @ S0, K),
+        (elastic[:, ends] @ S0, elastic),
+    ]
+    sides = [jnp.concatenate([of_ends, part[:, inner]], axis=1) for of_ends, part in columns]
+    size = sides[0].shape[1]
+    found = _pulled(S0, jnp.concatenate([*sides, m.f[:, None]], axis=1))
+    M, C, K, stiff = (found[:, k * size : (k + 1) * size] for k in range(4))
+    return M, C, K, stiff, found[:, -1]
 
-    def on_ends(matrix: _Matrix, T: _Matrix) -> _Matrix:
-        """matrix T, where T has no inner part."""
-        return jnp.pad(matrix[:, :_ENDS] @ T, ((0, 0), (0, len(M) - _ENDS)))
 
-    stiff = back @ elastic @ whole_S
-    return (
-        back @ M @ whole_S,
-        back @ (2 * on_ends(M, S1) + C @ whole_S),
-        back @ (on_ends(M, S2) + on_ends(C, S1) + K @ whole_S),
-        stiff,
-        back @ m.f,
-    )
+def _pulled(S: _Matrix, part: _Matrix) -> _Matrix:
+    """Rows of the ends pulled back by S, those of inner unknowns as they are."""
+    ends = len(S)
+    return jnp.concatenate([S.T @ part[:ends], part[ends:]])
 
 
 def _rates(function, *T: Float[Array, "orders 3 4"]) -> tuple[_Matrix, _Matrix, _Matrix]:  # noqa: ANN001

@@ -51,7 +51,6 @@ from triskele.flexible.robot import PLATFORM, FlexibleRobot, Links, links
 from triskele.kinematics.delta import Delta
 from triskele.kinematics.motion import Motion
 from triskele.numerics import Scalars, tabulate
-from triskele.spatial.vectors import poses_array
 
 _BLOCK = 250  #: steps between two reports of progress
 _LEAST_STEPS = 10  #: per period of the lowest mode
@@ -186,8 +185,8 @@ def body_poses_along(mechanism: Delta, motion: Motion) -> Poses:
     """Arms, rods and platform along a motion, one row per sample."""
     rows = (np.asarray(part) for part in (motion.x, motion.xd, motion.xdd))
     orders = tabulate(eqx.Partial(_body_motion, mechanism))(*rows)
-    T = np.stack([np.asarray(poses_array(frames)) for frames in orders], axis=1)
-    return jax.tree.map(np.asarray, jax.vmap(lambda T: poses_of(mechanism, T))(jnp.asarray(T)))
+    T = np.array(orders)  # orders, bodies, columns of [R p], their components, samples
+    return poses_of(mechanism, np.ascontiguousarray(T.transpose(4, 0, 1, 3, 2)))
 
 
 def _body_motion(mechanism: Delta, x: Scalars, xd: Scalars, xdd: Scalars) -> tuple[Frames, ...]:
@@ -300,9 +299,7 @@ def _links(robot: FlexibleRobot) -> Links:
 
 
 @eqx.filter_jit
-def _begin(
-    setup: _Setup, poses: Poses, slope: Float[Array, "3"], start: Int[Array, ""]
-) -> _State:
+def _begin(setup: _Setup, poses: Poses, slope: Float[Array, "3"], start: Int[Array, ""]) -> _State:
     """As one of STARTS, from the first three poses; `slope` of their values is a rate.
 
     A robot that begins in motion begins with the rates at which its sag changes.

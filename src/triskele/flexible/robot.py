@@ -103,6 +103,7 @@ def flexible(
     mechanism = build(robot)
     assert isinstance(mechanism, Delta)
     rod, arm = robot.require("sections.rod", _WHY), getattr(robot.sections, "arm", None)
+    assert isinstance(rod, CrossSection)
     bodies = {name: body_parameters(robot, name) for name in mechanism.bodies}
     lengths = {"arm": mechanism.arm_length, "rod": mechanism.rod_length}
     beams = {"rod": _beam(robot, "rod", rod, lengths["rod"])}

@@ -53,12 +53,12 @@ def settling(response: Response, tolerance: float) -> Settling:
     c, s = _swings(shapes.T @ M @ z, shapes.T @ M @ response.yd[-1], w, response.damping)
     ways = np.tile(shapes[:3].T, (2, 1))
     envelope = np.abs(c) * np.linalg.norm(ways, axis=1)
-    end = _horizon(envelope, -s.real, tolerance, _NEVER * 2 * np.pi / w[0])
+    end = _horizon(envelope, -np.real(s), tolerance, _NEVER * 2 * np.pi / w[0])
     alive = envelope > tolerance / 100
-    fastest = np.abs(s.imag[alive]).max(initial=w[0])
+    fastest = np.abs(np.imag(s)[alive]).max(initial=w[0])
     count = int(np.clip(end * fastest / (2 * np.pi) * _PER_PERIOD, 200, _MOST))
     t = np.linspace(0, end, count)
-    deviation = ((c[None, :] * np.exp(np.outer(t, s))) @ ways).real
+    deviation = np.real((c[None, :] * np.exp(np.outer(t, s))) @ ways)
     size = np.linalg.norm(deviation, axis=1)
     outside = np.flatnonzero(size > tolerance)
     last = -1 if not len(outside) else int(outside[-1])

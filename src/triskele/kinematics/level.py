@@ -34,7 +34,7 @@ def poses_at_level(
 def _grid(
     mechanism: AbstractMechanism, limits: Limits, z: float, box: Float[np.ndarray, "2 2"], n: int
 ) -> tuple[Float[np.ndarray, "n n m"], Bool[np.ndarray, "n n"]]:
-    x, y = np.meshgrid(*(np.linspace(*ends, n) for ends in box), indexing="ij")
+    x, y = np.meshgrid(*(np.linspace(low, high, n) for low, high in box), indexing="ij")
     poses = np.zeros((n, n, len(mechanism.platform_coordinates)))
     poses[..., 0], poses[..., 1], poses[..., 2] = x, y, z
     rows = poses.reshape(n * n, -1)

@@ -55,7 +55,7 @@ def modes_figure(robot: Robot, model: FlexibleRobot, found: Modes) -> Figure:
             ):
                 limit(low, high)
             axes.set_aspect("equal")
-            axes.set_box_aspect(None, zoom=0.85)
+            axes.set_box_aspect(None, zoom=0.85)  # pyright: ignore[reportArgumentType]
     return figure
 
 
