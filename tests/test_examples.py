@@ -49,6 +49,15 @@ CLAIMS = {
         "weight [N]": (372.65, 0.005),
         "freedom": (6, 0),
     },
+    "08_settling": {
+        "frequency [Hz]": (2.9, 0.05),
+        "plain, duration [s]": (0.6, 1e-12),
+        "plain, swing [mm]": (36, 0.5),
+        "plain, settled [s]": (4.23, 0.005),
+        "ZVD, duration [s]": (0.94, 0.005),
+        "ZVD, swing [mm]": (0.45, 0.005),
+        "ZVD, settled [s]": (0.94, 0.005),
+    },
 }
 
 

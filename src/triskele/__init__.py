@@ -22,7 +22,10 @@ def _homes() -> dict[str, str]:
     return {name.name: module for module, name in pairs if name.asname == name.name}
 
 
-_RENAMED = {"robots": ("triskele.description.catalogue", "names")}
+_RENAMED = {
+    "robots": ("triskele.description.catalogue", "names"),
+    "flexible_robot": ("triskele.flexible.robot", "flexible"),  # not `flexible`, a package
+}
 _PUBLIC = _RENAMED | {name: (home, name) for name, home in _homes().items()}
 __all__ = list(_PUBLIC)  # pyright: ignore[reportUnsupportedDunderAll]
 

@@ -35,6 +35,7 @@ from triskele.dynamics.torques import torques as torques
 from triskele.errors import TriskeleError as TriskeleError
 from triskele.export.motions import read_motion as read_motion
 from triskele.export.motions import write_motion as write_motion
+from triskele.flexible import robot as _flexible
 from triskele.flexible.assembly import Damping as Damping
 from triskele.flexible.modes import frequencies_at as frequencies_at
 from triskele.flexible.modes import modes as modes
@@ -85,3 +86,4 @@ from triskele.reports.datasheet import datasheet as datasheet
 __all__: list[str]
 
 robots = _catalogue.names
+flexible_robot = _flexible.flexible

@@ -28,7 +28,7 @@ from triskele.laws.motors import drive_motors, reflected_inertia
 
 PLATFORM = 6  #: its unknowns
 OF_ROD = 4  #: slopes at its ends
-_WHY = "flexible links"
+_WHY = "vibration"
 _HEAVIER = 0.02  #: a beam may outweigh its body by this part, where numbers are rounded
 
 
@@ -99,7 +99,10 @@ def flexible(
         raise InputError(f"{robot.name} is not a Delta; only links of Deltas bend so far.")
     inner = inner_unknowns(elements, family, slender)
     if kept_modes is not None and not 0 <= kept_modes <= inner:
-        raise InputError(f"kept_modes is {kept_modes}; such links have 0 to {inner} to keep.")
+        raise InputError(
+            f"kept_modes is {kept_modes}; links of {elements} elements have {inner} to keep at most. "
+            "More elements have more."
+        )
     mechanism = build(robot)
     assert isinstance(mechanism, Delta)
     rod, arm = robot.require("sections.rod", _WHY), getattr(robot.sections, "arm", None)

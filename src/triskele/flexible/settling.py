@@ -48,7 +48,7 @@ def settling(response: Response, tolerance: float) -> Settling:
     robot, x = response.robot, np.asarray(response.motion.x)[-1]
     found = modes(robot, tuple(x), count=min(_MODES, robot.unknowns))
     shapes, w = np.asarray(found.shapes), np.asarray(found.frequencies)
-    M = np.asarray(rest_matrices(robot, jnp.asarray(x)).M)
+    M = np.asarray(rest_matrices(robot, jnp.asarray(x), False).M)
     z = response.y[-1] - np.asarray(sag(robot, tuple(x)).y)
     c, s = _swings(shapes.T @ M @ z, shapes.T @ M @ response.yd[-1], w, response.damping)
     ways = np.tile(shapes[:3].T, (2, 1))

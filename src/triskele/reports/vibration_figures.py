@@ -110,7 +110,9 @@ def response_figure(robot: Robot, response: Response, after: Settling | None) ->
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(9.5, 10), layout="constrained")
         figure.suptitle(f"Vibration of {robot.title}", fontsize=11)
-        place, attitude, torque, stress = figure.subplots(4, 1, sharex=True)
+        place, attitude, torque, stress = figure.subplots(4, 1)
+        for axes in (attitude, torque):
+            axes.sharex(stress)
         for k, axis in enumerate("xyz"):
             place.plot(t, 1e3 * response.position[:, k], color=f"C{k}", lw=1.4, label=axis)
             if after is not None and np.isfinite(after.time):
@@ -130,7 +132,7 @@ def response_figure(robot: Robot, response: Response, after: Settling | None) ->
             style = "-" if name.startswith("arm") else "--"
             label = name.replace("_", " ")
             stress.plot(t, 1e-6 * strains.stress[:, k], style, lw=1.3, label=label)
-        place.set_ylabel("deviation [mm]")
+        place.set(ylabel="deviation [mm]", xlabel="t [s]")
         attitude.set_ylabel("rotation [deg]")
         torque.set_ylabel("torque [N m]")
         stress.set(ylabel="largest stress [MPa]", xlabel="t [s]")

@@ -1,0 +1,333 @@
+"""The commands `modes` and `vibrate` as a user types them, and what they refuse.
+
+Links are of one element and motions are short: it is the command line that is tested.
+"""
+
+import contextlib
+import io
+import json
+import os
+import re
+import shlex
+
+import numpy as np
+import pytest
+
+from triskele.cli import main
+from triskele.description import catalogue
+from triskele.description.tables import read_table
+
+KUO = "flexible_delta"
+SHORT = ("--motion", "line", "--start", "0,0,-0.5", "--end", "0.03,0,-0.5", "--duration", "0.3")
+AROUND = ("circle", "--centre", "0,0,-0.5", "--radius", "0.1")
+LOWEST = [3.27165, 3.59126, 3.97643]  # [Hz] at (0.1, 0, -0.5); Kuo's robot, one element
+
+
+def succeeds(result):
+    assert result.code == 0, result.err
+    return result
+
+
+def loads(text):
+    """JSON, strictly: no NaN, no Infinity."""
+
+    def refuse(name):
+        raise AssertionError(name)
+
+    return json.loads(text, parse_constant=refuse)
+
+
+def png(path):
+    return path.read_bytes().startswith(b"\x89PNG")
+
+
+# modes
+
+
+def test_modes_prints_frequencies_ways_and_sag(cli, files):
+    result = succeeds(cli("modes", KUO, "--at", "0.1", "0", "-500mm", "--count", "3"))
+    rows = re.findall(r"(?m)^ *(\d+) +(\d\.\d+) +(\d+\.\d+) +(\S.*?) *$", result.out)
+    assert [row[0] for row in rows] == ["1", "2", "3"]
+    assert np.allclose([float(row[1]) for row in rows], LOWEST, rtol=1e-4)
+    assert np.allclose([float(row[2]) / float(row[1]) for row in rows], 2 * np.pi, rtol=1e-4)
+    assert {row[3] for row in rows} <= {"x", "y", "z", "about x", "about y", "about z", "links"}
+    assert "sag under its weight: 0.844, 0.000, -25.537 mm" in result.out
+    assert "assumed: " in result.err
+    assert max(map(len, result.out.splitlines())) <= 100
+    assert files() == {}
+
+
+def test_modes_as_json_with_a_table_and_a_figure(cli, tmp_path):
+    more = ("--sensitivity", "1", "--json", "--out", "m.csv", "--figure", "m.png")
+    data = loads(succeeds(cli("modes", KUO, "--at", "0.1", "0", "-0.5", *more)).out)
+    assert data["robot"] == KUO
+    assert data["unknowns"] == 36
+    assert [mode["frequency"] for mode in data["modes"][:3]] == pytest.approx(LOWEST, rel=1e-4)
+    assert data["sag"]["position"] == pytest.approx([8.436e-4, 0, -0.0255372], abs=1e-6)
+    assert data["sensitivities"]["mode"] == 1
+    of = {row["parameter"]: row["relative"] for row in data["sensitivities"]["rows"]}
+    assert of["platform mass [kg]"] < 0 < of["arm E Iy [N m^2]"]
+    table = read_table(tmp_path / "m.csv")
+    assert table.names == ("x", "y", "z", *(f"f{k}" for k in range(1, 9)))
+    assert table["f1"].unit == "Hz"
+    assert table.column("f1", "Hz") == pytest.approx([LOWEST[0]], rel=1e-4)
+    assert png(tmp_path / "m.png")
+
+
+def test_sensitivities_are_printed_largest_first(cli):
+    out = succeeds(cli("modes", KUO, "--sensitivity", "2")).out
+    head, *rows = out[out.index("parameter") :].splitlines()
+    assert "% of mode 2 per %" in head
+    shares = [abs(float(row.split()[-1])) for row in rows if "[" in row]
+    assert shares == sorted(shares, reverse=True)
+    assert len(shares) > 5
+
+
+def test_a_map_covers_a_level(cli, tmp_path):
+    more = ("--points", "7", "--count", "3", "--level", "-0.55", "--json")
+    files = ("--out", "map.json", "--figure", "map.png")
+    data = loads(succeeds(cli("modes", KUO, "--map", *more, *files)).out)
+    assert data["level"] == -0.55
+    assert len(data["modes"]) == 3
+    columns = json.loads((tmp_path / "map.json").read_text())
+    f1 = np.array(columns["f1"]["values"])
+    assert len(f1) == data["poses"] > 4
+    assert set(columns["z"]["values"]) == {-0.55}
+    first = data["modes"][0]
+    assert (first["least"], first["greatest"]) == pytest.approx((f1.min(), f1.max()))
+    at = [columns[axis]["values"][f1.argmin()] for axis in "xyz"]
+    assert first["at_least"] == pytest.approx(at)
+    assert png(tmp_path / "map.png")
+
+
+def test_modes_along_a_circle_repeat_every_third(cli, tmp_path):
+    more = ("--rate", "60", "--count", "2", "--out", "a.csv", "--figure", "a.svg")
+    result = succeeds(cli("modes", KUO, "--along", *AROUND, *more))
+    assert "61 poses along the motion" in result.out
+    assert "least [Hz]" in result.out
+    table = read_table(tmp_path / "a.csv")
+    assert table.names == ("t", "x", "y", "z", "f1", "f2")
+    f1 = table.column("f1", "Hz")
+    assert np.allclose(f1[:21], f1[20:41], rtol=1e-8)
+    assert np.ptp(f1) > 1e-3
+    assert b"<svg" in (tmp_path / "a.svg").read_bytes()
+
+
+def test_convergence_prints_four_models(cli, tmp_path):
+    result = succeeds(
+        cli("modes", KUO, "--at", "0.1", "0", "-0.5", "--convergence", "--count", "2", "--out", "c.csv")
+    )
+    rows = re.findall(r"(?m)^ *(\d) +(\d+) +([\d.]+) +([\d.]+) *$", result.out)
+    assert [(row[0], row[1]) for row in rows] == [("1", "36"), ("2", "72"), ("4", "144"), ("8", "288")]
+    w1 = [float(row[2]) for row in rows]
+    assert w1 == sorted(w1, reverse=True)
+    assert w1 == pytest.approx([20.5573, 20.5549, 20.5548, 20.5547], abs=2e-4)
+    assert read_table(tmp_path / "c.csv").column("w1", "rad/s") == pytest.approx(w1, abs=1e-4)
+
+
+def test_a_payload_and_a_finer_model_change_the_modes(cli):
+    def lowest(*more):
+        data = loads(succeeds(cli("modes", KUO, "--count", "1", "--json", *more)).out)
+        return data["modes"][0]["frequency"], data["unknowns"]
+
+    plain, unknowns = lowest()
+    assert lowest("--payload", "0.5kg")[0] < 0.85 * plain
+    assert lowest("--family", "cubic/quintic")[0] < plain
+    assert lowest("--elements", "2", "--keep", "0")[1] == unknowns
+
+
+def test_rods_in_pairs_have_modes_too(cli):
+    data = loads(succeeds(cli("modes", "abb_irb360_6_1600", "--payload", "plate", "--json")).out)
+    assert len(data["modes"]) == 8
+    assert 5 < data["modes"][0]["frequency"] < 200
+
+
+# vibrate
+
+
+@pytest.fixture(scope="module")
+def vibrated(tmp_path_factory):
+    """Summary, folder and stderr of a short line."""
+    folder = tmp_path_factory.mktemp("vibrate")
+    out, err = io.StringIO(), io.StringIO()
+    files = ("--out", "v.csv", "--figure", "v.png", "--animation", "v.npz", "--enlarged", "2")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        patch.setenv("JAX_COMPILATION_CACHE_DIR", str(folder / "cache"))
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            code = main(["vibrate", KUO, *SHORT, *files, "--json"])
+    assert code == 0, err.getvalue()
+    return loads(out.getvalue()), folder, err.getvalue()
+
+
+def test_vibrate_sums_up_deviations_torques_stress_and_settling(vibrated):
+    data, folder, err = vibrated
+    assert (data["samples"], data["unknowns"]) == (301, 36)
+    assert data["duration"] == pytest.approx(0.3)
+    assert list(data["deviation"]) == ["x", "y", "z", "rx", "ry", "rz"]
+    assert data["deviation"]["z"]["least"] < -0.02
+    assert list(data["torque"]) == ["motor_1", "motor_2", "motor_3"]
+    assert list(data["stress"]) == [f"{part}_{k}" for part in ("arm", "rod") for k in (1, 2, 3)]
+    after = data["settling"]
+    assert after["tolerance"] == 1e-3
+    assert after["amplitude"] > 1e-3
+    assert 0 < after["time"] < 10
+    ratio = [data["damping"]["mass"] / 2 / w + data["damping"]["stiffness"] * w / 2 for w in (20, 60)]
+    assert ratio == pytest.approx([0.05, 0.05], rel=0.15)  # of steel, as its file assumes
+    assert err.count("wrote ") == 3
+    assert png(folder / "v.png")
+
+
+def test_the_table_of_a_response_has_the_numbers_of_its_summary(vibrated):
+    data, folder, _ = vibrated
+    table = read_table(folder / "v.csv")
+    assert table.rows == 301
+    assert table["dz"].unit == "m"
+    dz, tau = table.column("dz", "m"), table.column("tau1", "N m")
+    assert (dz.min(), dz[-1]) == pytest.approx(
+        (data["deviation"]["z"]["least"], data["deviation"]["z"]["end"])
+    )
+    assert tau.max() == pytest.approx(data["torque"]["motor_1"]["greatest"])
+    stress = table.column("arm_1_stress", "Pa")
+    assert stress.max() == pytest.approx(data["stress"]["arm_1"]["greatest"])
+    assert np.allclose(table.column("x", "m")[[0, -1]], [0, 0.03])
+
+
+def test_the_animation_has_the_bent_robot_in_pictures(vibrated):
+    _, folder, _ = vibrated
+    table = read_table(folder / "v.csv")
+    with np.load(folder / "v.npz", allow_pickle=False) as found:
+        t, points, platform = found["t"], found["points"], found["platform"]
+        assert list(found["links"]) == [f"{part}_{k}" for part in ("arm", "rod") for k in (1, 2, 3)]
+        assert found["enlarged"] == 2
+    assert len(t) == 16  # 50 per second
+    assert points.shape == (16, 6, 13, 3)
+    assert np.allclose(points[:, :3, -1], points[:, 3:, 0], atol=1e-12)  # joined at the elbows
+    rows = np.searchsorted(table.column("t", "s"), t - 1e-9)
+    z = table.column("z", "m")[rows] + 2 * table.column("dz", "m")[rows]
+    assert np.allclose(platform[:, 2], z, atol=1e-12)
+
+
+def test_vibrate_prints_what_matters(cli):
+    out = succeeds(cli("vibrate", KUO, *SHORT)).out
+    assert out.startswith("301 samples in 0.3 s, 36 unknowns\n")
+    assert re.search(r"(?m)^z +-\d+\.\d{3} +-?\d+\.\d{3} +-\d+\.\d{3} +mm$", out)
+    assert re.search(r"(?m)^motor 1 +-\d", out)
+    assert re.search(r"(?m)^largest stress \d+\.?\d* MPa, in (arm|rod) \d$", out)
+    assert re.search(r"(?m)^swings by \d+\.?\d* mm after the stop, within 1 mm after \d\.\d+ s$", out)
+    assert max(map(len, out.splitlines())) <= 100
+
+
+def test_without_damping_it_does_not_settle(cli):
+    out = succeeds(cli("vibrate", KUO, *SHORT, "--damping", "0")).out
+    assert "and does not settle within 1 mm" in out
+    data = loads(succeeds(cli("vibrate", KUO, *SHORT, "--damping", "0", "--json")).out)
+    assert data["settling"]["time"] is None
+
+
+def test_the_steady_response_to_a_circle_has_no_settling(cli):
+    more = ("--motion", *AROUND, "--steady", "--rate", "250", "--json")
+    data = loads(succeeds(cli("vibrate", KUO, *more)).out)
+    assert "settling" not in data
+    # Kuo's robot, 5 %: z between 24.8 and 26.0 mm below, x within 8.5 mm (`published`).
+    assert data["deviation"]["z"]["least"] == pytest.approx(-0.0259, abs=3e-4)
+    assert data["deviation"]["x"]["greatest"] == pytest.approx(0.0078, abs=1e-3)
+
+
+def test_comparing_finds_slower_and_shaped_motions_smoother(cli, tmp_path):
+    more = ("--compare", "--rate", "400", "--tolerance", "0.5mm")
+    result = succeeds(cli("vibrate", KUO, *SHORT, *more, "--out", "c.csv", "--figure", "c.png"))
+    rows = re.findall(r"(?m)^([\d.]+ s(?:, ZVD?)?) +([\d.]+) +([\d.]+) +([\d.]+) +(\S+)$", result.out)
+    assert len(rows) == 15
+    left = {row[0]: float(row[3]) for row in rows}
+    assert left["0.3 s, ZV"] < 0.3 * left["0.3 s"]
+    assert left["0.75 s"] < 0.3 * left["0.3 s"]
+    table = read_table(tmp_path / "c.csv")
+    assert table.rows == 15
+    assert table["left"].unit == "m"
+    assert png(tmp_path / "c.png")
+
+
+@pytest.mark.parametrize("command", ["modes", "vibrate"])
+def test_the_example_in_the_help_works(cli, files, command):
+    text = succeeds(cli(command, "--help")).out
+    example = re.search(r"Example: triskele (.+(?:\n {4,}.+)*)", text)
+    assert example is not None
+    succeeds(cli(*shlex.split(example[1])))
+    assert files() == {}
+
+
+# Mistakes
+
+
+def changed(old, new):
+    text = catalogue.text(KUO)
+    assert old in text
+    return text.replace(old, new)
+
+
+REFUSED = {
+    "a pose out of reach": (f"modes {KUO} --at 0 0 -1.5", r"--at.*reach|reach.*--at|cannot reach"),
+    "a pose and a map": (f"modes {KUO} --at 0 0 -0.5 --map", r"--at, --map and --along exclude"),
+    "a map along a motion": (f"modes {KUO} --map --along circle", r"exclude one another"),
+    "a shape without a motion": (f"modes {KUO} --radius 0.1", r"--radius shapes a motion; name one"),
+    "a map of nothing": (f"modes {KUO} --map --level -3", r"Nothing is within reach at z = -3 m"),
+    "a map of two points": (f"modes {KUO} --map --points 2", r"--points is 2; it must be from 5"),
+    "no modes": (f"modes {KUO} --count 0", r"This model has 1 to 36 modes, not 0"),
+    "no modes of a map": (f"modes {KUO} --map --points 5 --count 0", r"modes|--count"),
+    "too many modes": (f"modes {KUO} --count 37", r"This model has 1 to 36 modes, not 37"),
+    "mode zero": (f"modes {KUO} --sensitivity 0", r"modes are counted from 1"),
+    "an unknown family": (f"modes {KUO} --family cubic", r"cubic/quintic"),
+    "no elements": (f"modes {KUO} --elements 0", r"elements is 0|[Ee]lements"),
+    "half an element": (f"modes {KUO} --elements 1.5", r"'1.5' is not a whole number"),
+    "more modes kept than there are": (f"modes {KUO} --keep 5", r"kept_modes is 5; such links"),
+    "a robot without sections": ("modes omron_mini_delta", r"sections"),
+    "a robot that is no Delta": ("modes compliant_3prs", r"is not a Delta; only links of Deltas"),
+    "a 3PRS that vibrates": ("vibrate compliant_3prs", r"."),
+    "steps too long": (f"vibrate {KUO} --rate 20", r"time step of .* at least \d+ Hz|Raise its rate"),
+    "more than all damping": (f"vibrate {KUO} --damping 2", r"--damping is 2; a damping ratio is"),
+    "negative damping": (f"vibrate {KUO} --damping -0.1", r"--damping is -0.1; a damping ratio is"),
+    "an unknown method": (f"vibrate {KUO} --method euler", r"There is no method 'euler'"),
+    "no tolerance": (f"vibrate {KUO} --tolerance 0", r"--tolerance is 0 m; it must be positive"),
+    "a steady line": (f"vibrate {KUO} {' '.join(SHORT)} --steady", r"does not end as it began"),
+    "comparing what is steady": (f"vibrate {KUO} --compare --steady", r"--compare goes with neither"),
+    "comparing circles": (f"vibrate {KUO} --motion circle --compare", r"does not stop"),
+    "a motion out of reach": (
+        f"vibrate {KUO} --motion line --start 0,0,-0.5 --end 0,0,-1.4",
+        r"reach|leaves|outside",
+    ),
+    "an unknown motion": (f"vibrate {KUO} --motion cirle", r"'cirle'. Did you mean 'circle'"),
+    "a film of another kind": (f"vibrate {KUO} --animation film.gif", r"must end in \.npz"),
+}
+
+
+def refused(cli, files, tmp_path, line, expected):
+    before, names = files(), sorted(os.listdir(tmp_path))
+    code, out, err = cli(*line.split())
+    assert (code, out) == (2, ""), err
+    assert (files(), sorted(os.listdir(tmp_path))) == (before, names)
+    (sentence,) = err.splitlines()
+    assert re.fullmatch(r"triskele: .*[^.][.?)]", sentence), sentence
+    assert not re.search(r"\bNone\b|\b(np|jnp|Path)\.|array\(|<class|Traceback", sentence)
+    assert re.search(expected, sentence), sentence
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_a_mistake_is_one_sentence_and_no_file(cli, files, tmp_path, case):
+    line, expected = REFUSED[case]
+    refused(cli, files, tmp_path, f"{line} --out out.csv --figure out.png", expected)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ('young_modulus = "210 GPa"', 'young_modulus = "0 GPa"', r"young_modulus.*positive"),
+        ('young_modulus = "210 GPa"', 'young_modulus = "-1 GPa"', r"young_modulus.*positive"),
+        ('density       = "7800 kg/m^3"', 'density = "78000 kg/m^3"', r"density|weighs 0\.975 kg"),
+        ('width        = "5 mm"', 'width = "700 mm"', r"sections\.\w+: .*0\.7 m across|width"),
+        ('material     = "steel"', 'material = "stele"', r"stele"),
+    ],
+)
+def test_links_that_are_no_beams_are_refused(cli, files, tmp_path, old, new, expected):
+    (tmp_path / "mine.toml").write_text(changed(old, new))
+    refused(cli, files, tmp_path, "modes mine.toml --out out.csv", expected)
