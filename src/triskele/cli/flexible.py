@@ -35,24 +35,19 @@ if TYPE_CHECKING:
     from triskele.flexible.shaping import Trial
     from triskele.kinematics.motion import Motion
 
+
+def _count(help: str, default: str | bool = False) -> typer.models.OptionInfo:
+    return typer.Option(help=help, show_default=default, parser=whole, metavar="<int>")
+
+
 _MODEL = {
     "payload": Carried,
     "payload_centre": CarriedCentre,
     "payload_inertia": CarriedInertia,
-    "elements": Annotated[
-        int | None, typer.Option(help="Per link.", show_default="1", parser=whole, metavar="<int>")
-    ],
+    "elements": Annotated[int | None, _count("Per link.", "1")],
     "family": Annotated[str | None, option("linear/cubic or cubic/quintic.", "linear/cubic")],
     "timoshenko": Annotated[bool | None, typer.Option("--timoshenko", help="Beams that shear.")],
-    "keep": Annotated[
-        int | None,
-        typer.Option(
-            help="Modes of each link kept beside its ends.",
-            show_default="all",
-            parser=whole,
-            metavar="<int>",
-        ),
-    ],
+    "keep": Annotated[int | None, _count("Modes of each link kept beside its ends.", "all")],
 }
 Model = Mapping[str, object]
 Out = Annotated[
@@ -64,6 +59,21 @@ _FACTS = ("geometry", "bodies", "sections", "materials", "gravity")
 _STRETCHES = (1.0, 1.25, 1.5, 2.0, 2.5)  #: of the duration, tried by --compare
 
 
+Count = Annotated[int, _count("How many modes.", "8")]
+Points = Annotated[int, _count("Of the map, along x and y.", "33")]
+Mode = Annotated[int | None, _count("What a mode depends on; counted from 1.")]
+Along = Annotated[str | None, option("Kind of motion (see `motion --help`), or a table.")]
+Kind = Annotated[str, typer.Option(help="Kind of motion (see `motion --help`), or a table.")]
+Ratio = Annotated[str | None, option("Ratio, of the lowest six modes.", "of the material, or 0")]
+At = Annotated[tuple[str, str, str] | None, typer.Option(help="Pose: x y z.", show_default="home")]
+Level = Annotated[str | None, option("Height z of the map [m].", "home")]
+Film = Annotated[Path | None, typer.Option(help="Write the bent robot in pictures (.npz).")]
+
+
+def _flag(name: str, help: str) -> typer.models.OptionInfo:
+    return typer.Option(f"--{name}", help=help)
+
+
 def _modelled(command: Callable[..., None]) -> Callable[..., None]:
     return gathered(command, "model", _MODEL)
 
@@ -72,28 +82,15 @@ def _modelled(command: Callable[..., None]) -> Callable[..., None]:
 @_modelled
 def modes(
     robot: RobotName,
-    at: Annotated[
-        tuple[str, str, str] | None, typer.Option(help="Pose: x y z.", show_default="home")
-    ] = None,
-    map: Annotated[bool, typer.Option("--map", help="Over the workspace, at one level.")] = False,
-    level: Annotated[str | None, option("Height z of the map [m].", "home")] = None,
-    points: Annotated[
-        int, typer.Option(help="Of the map, along x and y.", parser=whole, metavar="<int>")
-    ] = 33,
-    along: Annotated[
-        str | None, option("Kind of motion (see `motion --help`), or a table of samples.")
-    ] = None,
-    count: Annotated[int, typer.Option(help="How many modes.", parser=whole, metavar="<int>")] = 8,
-    loaded: Annotated[
-        bool, typer.Option("--loaded", help="Links stiffened by the tension of the weight.")
-    ] = False,
-    sensitivity: Annotated[
-        int | None,
-        typer.Option(help="What a mode depends on; counted from 1.", parser=whole, metavar="<int>"),
-    ] = None,
-    convergence: Annotated[
-        bool, typer.Option("--convergence", help="With 1, 2, 4 and 8 elements.")
-    ] = False,
+    at: At = None,
+    map: Annotated[bool, _flag("map", "Over the workspace, at one level.")] = False,
+    level: Level = None,
+    points: Points = 33,
+    along: Along = None,
+    count: Count = 8,
+    loaded: Annotated[bool, _flag("loaded", "Links stiffened by tension of the weight.")] = False,
+    sensitivity: Mode = None,
+    convergence: Annotated[bool, _flag("convergence", "With 1, 2, 4 and 8 elements.")] = False,
     options: "Mapping[str, str | int]" = {},  # noqa: B006 (replaced by `shaped`)
     model: "Model" = {},  # noqa: B006 (replaced by `_modelled`)
     json: AsJson = False,
@@ -107,6 +104,8 @@ def modes(
     table, drawing = table_and_figure(out, figure, *_ALL)
     if sum([at is not None, map, along is not None]) > 1:
         raise InputError("--at, --map and --along exclude one another.")
+    if convergence and (map or along is not None or drawing is not None):
+        raise InputError("--convergence prints a table of one pose; it has no map, motion or figure.")
     if options and along is None:
         raise InputError(f"--{next(iter(options))} shapes a motion; name one with --along.")
     asked = _Asked(Asked(*built(robot), options), model, count, loaded)
@@ -118,8 +117,7 @@ def modes(
         data, show = _converging(asked, at, table)
     else:
         data, show = _single(asked, at, sensitivity, table, drawing)
-    data = {"robot": asked.robot.name, **data}
-    give(data, None, json, show)
+    give({"robot": asked.robot.name, **data}, None, json, show)
     note_assumptions(asked.robot.assumptions(*_FACTS), robot)
 
 
@@ -127,26 +125,14 @@ def modes(
 @_modelled
 def vibrate(
     robot: RobotName,
-    motion: Annotated[
-        str, typer.Option(help="Kind of motion (see `motion --help`), or a table of samples.")
-    ] = "pick-and-place",
-    damping: Annotated[
-        str | None, option("Damping ratio of the lowest six modes.", "of the material, or 0")
-    ] = None,
-    steady: Annotated[
-        bool, typer.Option("--steady", help="Periodic response to a period.")
-    ] = False,
-    stiffened: Annotated[
-        bool, typer.Option("--stiffened", help="By tension of the links.")
-    ] = False,
+    motion: Kind = "pick-and-place",
+    damping: Ratio = None,
+    steady: Annotated[bool, _flag("steady", "Periodic response to a period.")] = False,
+    stiffened: Annotated[bool, _flag("stiffened", "By tension of the links.")] = False,
     method: Annotated[str, typer.Option(help="newmark or generalised-alpha.")] = "newmark",
     tolerance: Annotated[str | None, option("To have settled within [m].", "1 mm")] = None,
-    compare: Annotated[
-        bool, typer.Option("--compare", help="Slower and shaped motions beside it.")
-    ] = False,
-    animation: Annotated[
-        Path | None, typer.Option(help="Write the bent robot in pictures (.npz).")
-    ] = None,
+    compare: Annotated[bool, _flag("compare", "Slower and shaped motions beside it.")] = False,
+    animation: Film = None,
     enlarged: Annotated[str | None, option("Deflections in --animation, times.", "1")] = None,
     options: "Mapping[str, str | int]" = {},  # noqa: B006 (replaced by `shaped`)
     model: "Model" = {},  # noqa: B006 (replaced by `_modelled`)
@@ -162,38 +148,19 @@ def vibrate(
     film = output_path(animation, ".npz")
     within = positive(tolerance, "m", "--tolerance", 1e-3)
     scale = positive(enlarged, "", "--enlarged", 1.0)
+    if compare and (steady or film is not None):
+        raise InputError("--compare goes with neither --steady nor --animation.")
     asked = _Asked(Asked(*built(robot), options), model, 6, False)
     samples = _reached(asked, made(asked.asked, motion))
     flexible = asked.model_of()
     damped = _damping(asked, flexible, samples, damping)
     if compare:
-        if steady or film is not None:
-            raise InputError("--compare goes with neither --steady nor --animation.")
         data, show = _compared(asked, flexible, motion, damped, within, table, drawing)
     else:
-        from triskele.flexible import response as responses
-
-        with progress_bar("integrating") as progress:
-            if steady:
-                found = responses.steady(
-                    flexible, samples, damping=damped, stiffened=stiffened, progress=progress
-                )
-            else:
-                found = responses.vibrate(
-                    flexible,
-                    samples,
-                    damping=damped,
-                    method=method,
-                    stiffened=stiffened,
-                    progress=progress,
-                )
+        found = _integrated(flexible, samples, damped, method, steady=steady, stiffened=stiffened)
         data, show = _responded(asked, found, within, table, drawing, steady=steady)
-        if film is not None:
-            from triskele.export.vibrations import write_animation
-
-            note(f"wrote {write_animation(found, film, enlarged=scale)}")
-    data = {"robot": asked.robot.name, **data}
-    give(data, None, json, show)
+        _filmed(found, film, scale)
+    give({"robot": asked.robot.name, **data}, None, json, show)
     note_assumptions(asked.robot.assumptions(*_FACTS), robot)
 
 
@@ -482,6 +449,31 @@ def _damping(
         raise InputError(f"--damping is {ratio:g}; a damping ratio is from 0 to 1.")
     w = frequencies_at(model, np.asarray(samples.x)[:1], count=6)[0]
     return fitted_damping(w, np.full(len(w), ratio))
+
+
+def _integrated(
+    model: "FlexibleRobot",
+    samples: "Motion",
+    damping: "Damping",
+    method: str,
+    *,
+    steady: bool,
+    stiffened: bool,
+) -> "Response":
+    from triskele.flexible import response
+
+    with progress_bar("integrating") as progress:
+        common = {"damping": damping, "stiffened": stiffened, "progress": progress}
+        if steady:
+            return response.steady(model, samples, **common)
+        return response.vibrate(model, samples, method=method, **common)
+
+
+def _filmed(found: "Response", film: Path | None, enlarged: float) -> None:
+    if film is not None:
+        from triskele.export.vibrations import write_animation
+
+        note(f"wrote {write_animation(found, film, enlarged=enlarged)}")
 
 
 def _responded(

@@ -100,8 +100,8 @@ def flexible(
     inner = inner_unknowns(elements, family, slender)
     if kept_modes is not None and not 0 <= kept_modes <= inner:
         raise InputError(
-            f"kept_modes is {kept_modes}; links of {elements} elements have {inner} to keep at most. "
-            "More elements have more."
+            f"kept_modes is {kept_modes}; links of this many elements ({elements}) have {inner} to "
+            "keep at most."
         )
     mechanism = build(robot)
     assert isinstance(mechanism, Delta)
