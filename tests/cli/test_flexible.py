@@ -115,10 +115,27 @@ def test_modes_along_a_circle_repeat_every_third(cli, tmp_path):
 
 def test_convergence_prints_four_models(cli, tmp_path):
     result = succeeds(
-        cli("modes", KUO, "--at", "0.1", "0", "-0.5", "--convergence", "--count", "2", "--out", "c.csv")
+        cli(
+            "modes",
+            KUO,
+            "--at",
+            "0.1",
+            "0",
+            "-0.5",
+            "--convergence",
+            "--count",
+            "2",
+            "--out",
+            "c.csv",
+        )
     )
     rows = re.findall(r"(?m)^ *(\d) +(\d+) +([\d.]+) +([\d.]+) *$", result.out)
-    assert [(row[0], row[1]) for row in rows] == [("1", "36"), ("2", "72"), ("4", "144"), ("8", "288")]
+    assert [(row[0], row[1]) for row in rows] == [
+        ("1", "36"),
+        ("2", "72"),
+        ("4", "144"),
+        ("8", "288"),
+    ]
     w1 = [float(row[2]) for row in rows]
     assert w1 == sorted(w1, reverse=True)
     assert w1 == pytest.approx([20.5573, 20.5549, 20.5548, 20.5547], abs=2e-4)
@@ -172,7 +189,9 @@ def test_vibrate_sums_up_deviations_torques_stress_and_settling(vibrated):
     assert after["tolerance"] == 1e-3
     assert after["amplitude"] > 1e-3
     assert 0 < after["time"] < 10
-    ratio = [data["damping"]["mass"] / 2 / w + data["damping"]["stiffness"] * w / 2 for w in (20, 60)]
+    ratio = [
+        data["damping"]["mass"] / 2 / w + data["damping"]["stiffness"] * w / 2 for w in (20, 60)
+    ]
     assert ratio == pytest.approx([0.05, 0.05], rel=0.15)  # of steel, as its file assumes
     assert err.count("wrote ") == 3
     assert png(folder / "v.png")
@@ -214,7 +233,9 @@ def test_vibrate_prints_what_matters(cli):
     assert re.search(r"(?m)^z +-\d+\.\d{3} +-?\d+\.\d{3} +-\d+\.\d{3} +mm$", out)
     assert re.search(r"(?m)^motor 1 +-\d", out)
     assert re.search(r"(?m)^largest stress \d+\.?\d* MPa, in (arm|rod) \d$", out)
-    assert re.search(r"(?m)^swings by \d+\.?\d* mm after the stop, within 1 mm after \d\.\d+ s$", out)
+    assert re.search(
+        r"(?m)^swings by \d+\.?\d* mm after the stop, within 1 mm after \d\.\d+ s$", out
+    )
     assert max(map(len, out.splitlines())) <= 100
 
 
@@ -237,7 +258,9 @@ def test_the_steady_response_to_a_circle_has_no_settling(cli):
 def test_comparing_finds_slower_and_shaped_motions_smoother(cli, tmp_path):
     more = ("--compare", "--rate", "400", "--tolerance", "0.5mm")
     result = succeeds(cli("vibrate", KUO, *SHORT, *more, "--out", "c.csv", "--figure", "c.png"))
-    rows = re.findall(r"(?m)^([\d.]+ s(?:, ZVD?)?) +([\d.]+) +([\d.]+) +([\d.]+) +(\S+)$", result.out)
+    rows = re.findall(
+        r"(?m)^([\d.]+ s(?:, ZVD?)?) +([\d.]+) +([\d.]+) +([\d.]+) +(\S+)$", result.out
+    )
     assert len(rows) == 15
     left = {row[0]: float(row[3]) for row in rows}
     assert left["0.3 s, ZV"] < 0.3 * left["0.3 s"]
@@ -270,7 +293,10 @@ REFUSED = {
     "a pose out of reach": (f"modes {KUO} --at 0 0 -1.5", r"--at.*reach|reach.*--at|cannot reach"),
     "a pose and a map": (f"modes {KUO} --at 0 0 -0.5 --map", r"--at, --map and --along exclude"),
     "a map along a motion": (f"modes {KUO} --map --along circle", r"exclude one another"),
-    "a shape without a motion": (f"modes {KUO} --radius 0.1", r"--radius shapes a motion; name one"),
+    "a shape without a motion": (
+        f"modes {KUO} --radius 0.1",
+        r"--radius shapes a motion; name one",
+    ),
     "a map of nothing": (f"modes {KUO} --map --level -3", r"Nothing is within reach at z = -3 m"),
     "a map of two points": (f"modes {KUO} --map --points 2", r"--points is 2; it must be from 5"),
     "no modes": (f"modes {KUO} --count 0", r"This model has 1 to 36 modes, not 0"),
@@ -284,13 +310,19 @@ REFUSED = {
     "a robot without sections": ("modes omron_mini_delta", r"sections"),
     "a robot that is no Delta": ("modes compliant_3prs", r"is not a Delta; only links of Deltas"),
     "a 3PRS that vibrates": ("vibrate compliant_3prs", r"."),
-    "steps too long": (f"vibrate {KUO} --rate 20", r"time step of .* at least \d+ Hz|Raise its rate"),
+    "steps too long": (
+        f"vibrate {KUO} --rate 20",
+        r"time step of .* at least \d+ Hz|Raise its rate",
+    ),
     "more than all damping": (f"vibrate {KUO} --damping 2", r"--damping is 2; a damping ratio is"),
     "negative damping": (f"vibrate {KUO} --damping -0.1", r"--damping is -0.1; a damping ratio is"),
     "an unknown method": (f"vibrate {KUO} --method euler", r"There is no method 'euler'"),
     "no tolerance": (f"vibrate {KUO} --tolerance 0", r"--tolerance is 0 m; it must be positive"),
     "a steady line": (f"vibrate {KUO} {' '.join(SHORT)} --steady", r"does not end as it began"),
-    "comparing what is steady": (f"vibrate {KUO} --compare --steady", r"--compare goes with neither"),
+    "comparing what is steady": (
+        f"vibrate {KUO} --compare --steady",
+        r"--compare goes with neither",
+    ),
     "comparing circles": (f"vibrate {KUO} --motion circle --compare", r"does not stop"),
     "a motion out of reach": (
         f"vibrate {KUO} --motion line --start 0,0,-0.5 --end 0,0,-1.4",

@@ -96,4 +96,6 @@ def test_a_straight_robot_is_drawn_straight(tmp_path):
     steps = np.linalg.norm(np.diff(points, axis=2), axis=3)
     lengths = np.repeat([0.5, 0.6], 3) / 12
     assert np.allclose(steps, lengths[None, :, None], rtol=1e-10)
-    assert np.allclose(np.linalg.norm(points[:, :, -1] - points[:, :, 0], axis=2), 12 * lengths[None])
+    assert np.allclose(
+        np.linalg.norm(points[:, :, -1] - points[:, :, 0], axis=2), 12 * lengths[None]
+    )

@@ -174,8 +174,7 @@ def test_links_condensed_without_loss_are_the_whole_links():
     """Around a part of a circle: rods turn, and with them what their ends mean."""
     motion = circle(CENTRE, 0.1, period=1.0, turns=0.25, rate=500)
     whole, kept, few = (
-        vibrate(flexible(KUO, elements=2, kept_modes=k), motion, damping=WELL)
-        for k in (None, 6, 2)
+        vibrate(flexible(KUO, elements=2, kept_modes=k), motion, damping=WELL) for k in (None, 6, 2)
     )
     assert (whole.robot.unknowns, kept.robot.unknowns, few.robot.unknowns) == (72, 72, 48)
     for found, tolerance in ((kept, 1e-6), (few, 1e-3)):
@@ -220,7 +219,9 @@ def test_what_does_not_exist_is_named(options, sentence):
 
 
 def test_steps_too_long_are_refused_with_a_rate_that_is_enough():
-    with pytest.raises(InputError, match=r"step of 0.05 s cannot resolve the lowest mode, 3\.\d+ Hz"):
+    with pytest.raises(
+        InputError, match=r"step of 0.05 s cannot resolve the lowest mode, 3\.\d+ Hz"
+    ):
         vibrate(ROBOT, standing(CENTRE, rate=20))
     with pytest.raises(InputError, match=r"a rate of at least (\d+) Hz") as raised:
         steady(ROBOT, circle(CENTRE, 0.05, period=1.0, rate=10))

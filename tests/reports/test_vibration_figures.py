@@ -48,7 +48,9 @@ def test_modes_are_drawn_over_the_robot_at_rest(tmp_path):
         assert axes.get_title() == f"{k + 1}: {hertz:.4g} Hz, {found.directions[k]}"
         assert (axes.get_xlabel(), axes.get_zlabel()) == ("x [mm]", "z [mm]")
         assert len(axes.lines) == 2 * 7  # six links and the platform, at rest and moved
-        rest, moved = (np.array([line.get_data_3d() for line in axes.lines[k : k + 6]]) for k in (0, 7))
+        rest, moved = (
+            np.array([line.get_data_3d() for line in axes.lines[k : k + 6]]) for k in (0, 7)
+        )
         off = np.abs(moved - rest).max()
         assert 50 < off < 200  # [mm], of a robot of a metre
         assert np.allclose(moved[:3, :, 0], rest[:3, :, 0])  # motors stay

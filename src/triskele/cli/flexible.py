@@ -105,7 +105,7 @@ def modes(
     if sum([at is not None, map, along is not None]) > 1:
         raise InputError("--at, --map and --along exclude one another.")
     if convergence and (map or along is not None or drawing is not None):
-        raise InputError("--convergence prints a table of one pose; it has no map, motion or figure.")
+        raise InputError("--convergence prints a table of one pose; no map, motion or figure.")
     if options and along is None:
         raise InputError(f"--{next(iter(options))} shapes a motion; name one with --along.")
     asked = _Asked(Asked(*built(robot), options), model, count, loaded)
