@@ -15,7 +15,7 @@ from triskele.kinematics.motion import Motion, circle, line
 
 ROBOT = flexible(load("flexible_delta"))
 START, END = (0.0, 0.0, -0.5), (0.03, 0.02, -0.5)
-RATE, REST = 2000, 1.25  # [Hz], [s]
+RATE, REST = 2000, 1.75  # [Hz], [s]
 DAMPING = Damping(2.0, 2e-3)  # 7 % at 20 rad/s
 MOTION = line(START, END, duration=0.25, rate=RATE)
 
@@ -45,7 +45,7 @@ def after():
 def test_what_follows_the_stop_is_what_an_integration_finds(stopped, after):
     t, deviation = after
     size = np.linalg.norm(deviation, axis=1)
-    for tolerance in (size.max() / 3, size.max() / 20, size.max() / 100):
+    for tolerance in (size.max() / 2, size.max() / 4, size.max() / 8):
         found = settling(stopped, tolerance)
         assert found.tolerance == tolerance
         assert found.amplitude == pytest.approx(size.max(), rel=0.01)  # 24 samples per period
@@ -87,12 +87,7 @@ def test_settling_is_linear(stopped):
     assert twice.amplitude == pytest.approx(2 * once.amplitude, rel=1e-6)
 
 
-NEARLY = pytest.mark.xfail(strict=True, reason="the last sample alone decides")
-
-
-@pytest.mark.parametrize(
-    "part", [0.01, 0.5, pytest.param(0.8, marks=NEARLY), pytest.param(0.95, marks=NEARLY)]
-)
+@pytest.mark.parametrize("part", [0.01, 0.5, 0.8, 0.95])
 def test_what_is_not_damped_never_settles(stopped, part):
     free = scaled(stopped, Damping())
     swing = settling(free, 1e-4).amplitude

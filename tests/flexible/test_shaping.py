@@ -1,5 +1,7 @@
 """Shapers against an oscillator of our own: what it swings after a motion, by Duhamel."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -7,10 +9,10 @@ from triskele.description.load import load
 from triskele.errors import InputError
 from triskele.flexible.assembly import Damping
 from triskele.flexible.modes import frequencies_at
+from triskele.flexible.response import vibrate
 from triskele.flexible.robot import flexible
 from triskele.flexible.settling import settling
 from triskele.flexible.shaping import compare, shaped, shaper
-from triskele.flexible.response import vibrate
 from triskele.kinematics.motion import line
 
 MOTION = line([0.0, 0.0, -0.5], [0.04, 0.0, -0.5], duration=0.2, rate=2000)
@@ -52,7 +54,7 @@ def test_a_shaped_motion_keeps_its_ends_and_its_derivatives(kind):
     assert not np.any(made.xd[0]) and np.allclose(made.xd[-1], 0, atol=1e-12)
     t = np.asarray(made.t)
     orders = [np.asarray(part) for part in (made.x, made.xd, made.xdd, made.xddd)]
-    for value, rate in zip(orders[:3], orders[1:], strict=True):
+    for value, rate in pairwise(orders):
         found = np.gradient(value, t, axis=0)[2:-2]
         assert np.allclose(found, rate[2:-2], rtol=0, atol=0.02 * np.abs(rate).max())
     assert made.coordinates == MOTION.coordinates

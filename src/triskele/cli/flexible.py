@@ -56,6 +56,7 @@ Out = Annotated[
 Drawing = Annotated[Path | None, typer.Option(help="Write a figure as well.")]
 _ALL = (*TABLES, ".json")
 _FACTS = ("geometry", "bodies", "sections", "materials", "gravity")
+_NEVER = 1e9  #: [s], in a table
 _STRETCHES = (1.0, 1.25, 1.5, 2.0, 2.5)  #: of the duration, tried by --compare
 
 
@@ -485,10 +486,9 @@ def _responded(
     *,
     steady: bool,
 ) -> Shown:
-    from triskele.flexible.settling import settling
+    from triskele.flexible.settling import settling, stops
 
-    stops = not steady and float(abs(found.motion.xd[-1]).max()) == 0.0
-    after = settling(found, tolerance) if stops else None
+    after = settling(found, tolerance) if not steady and stops(found.motion) else None
     if table is not None:
         from triskele.export.vibrations import response_table
 
@@ -630,10 +630,18 @@ def _trial_table(trials: "tuple[Trial, ...]"):  # noqa: ANN202
     import numpy as np
 
     from triskele.description.tables import Table
+    from triskele.flexible.shaping import SHAPERS
 
     units = {"duration": "s", "largest": "m", "left": "m", "settled": "s"}
     columns = {
-        key: (unit, np.array([min(getattr(trial, key), 1e9) for trial in trials]))
+        key: (unit, np.array([min(getattr(trial, key), _NEVER) for trial in trials]))
         for key, unit in units.items()
     }
-    return Table(columns, "trials")
+    impulses = np.array([1.0 + SHAPERS.index(s) + 1 if s else 1.0 for s in map(_shaper, trials)])
+    if columns["settled"][1].max() >= _NEVER:
+        note(f"what never settles is written as {_NEVER:g} s")
+    return Table({"impulses": ("1", impulses), **columns}, "trials")
+
+
+def _shaper(trial: "Trial") -> str:
+    return trial.name.rpartition(", ")[2] if ", " in trial.name else ""

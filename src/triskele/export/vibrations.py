@@ -59,7 +59,8 @@ def write_animation(
     """
     t = response.t
     count = max(2, round((t[-1] - t[0]) * rate) + 1)
-    chosen = np.unique(np.searchsorted(t, np.linspace(t[0], t[-1], count)).clip(0, len(t) - 1))
+    wanted = np.linspace(t[0], t[-1], count)
+    chosen = np.unique(np.rint(np.interp(wanted, t, np.arange(len(t)))).astype(int))
     robot = response.robot
     poses = body_poses_along(robot.mechanism, response.motion)
     picked = jax.tree.map(lambda leaf: jnp.asarray(leaf[chosen]), poses)

@@ -93,12 +93,16 @@ class Sensitivity(NamedTuple):
 
 def modes(robot: FlexibleRobot, x: Components, *, count: int = 8, loaded: bool = False) -> Modes:
     """The lowest `count` modes with the platform at `x` [m, rad], motors held."""
-    if not 1 <= count <= robot.unknowns:
-        raise InputError(f"This model has 1 to {robot.unknowns} modes, not {count}.")
+    _check_count(robot, count)
     M, K, _ = rest_matrices(robot, jnp.asarray(x, float), loaded)
     squares, shapes = eigh((K + K.T) / 2, M, subset_by_index=(0, count - 1))
     w = np.sqrt(np.maximum(squares, 0.0))
     return Modes(jnp.asarray(x, float), jnp.asarray(w), jnp.asarray(shapes))
+
+
+def _check_count(robot: FlexibleRobot, count: int) -> None:
+    if not 1 <= count <= robot.unknowns:
+        raise InputError(f"This model has 1 to {robot.unknowns} modes, not {count}.")
 
 
 def frequencies_at(
@@ -110,6 +114,7 @@ def frequencies_at(
     progress: Progress | None = None,
 ) -> Float[np.ndarray, "N modes"]:
     """The lowest frequencies [rad/s] at many poses."""
+    _check_count(robot, count)
     n = len(x)
     filled = np.pad(np.asarray(x, float), ((0, -n % _BLOCK), (0, 0)), mode="edge")
     parts = []
@@ -133,7 +138,7 @@ def sensitivities(
 ) -> tuple[Sensitivity, ...]:
     """How frequency `mode`, from 1, answers to each parameter of the robot, largest first.
 
-    Of parameters that are one per limb, all three change together.
+    Of parameters that are several, one per limb or end, all change together.
     """
     found = modes(robot, x, count=max(count, mode))
     w = np.asarray(found.frequencies)
@@ -171,7 +176,8 @@ PARAMETERS: dict[str, Callable[[FlexibleRobot], Array | None]] = {
     "platform inertia [kg m^2]": lambda r: r.platform[4:],
     "payload mass, with flange [kg]": lambda r: r.carried[0],
     "payload inertia [kg m^2]": lambda r: r.carried[4:],
-    "mass at the elbows [kg]": lambda r: r.rod_lumps[0] + r.arm_lumps[1],
+    "masses at the elbows [kg]": lambda r: jnp.stack([r.rod_lumps[0], r.arm_lumps[1]]),
+    "mass at the wrists [kg]": lambda r: r.rod_lumps[1],
     "arm mass [kg/m]": _of_arm("mass"),
     "arm E A [N]": _of_arm("axial"),
     "arm G J [N m^2]": _of_arm("torsion"),

@@ -22,7 +22,7 @@ from triskele.flexible.response import Response
 from triskele.kinematics.motion import Motion
 
 _MODES = 24  #: at most, of those that swing on
-_PER_PERIOD = 24  #: samples of the fastest of them
+_PER_PERIOD = 60  #: samples of the fastest of them
 _NEVER = 1e4  #: periods of the lowest mode after which we give up
 _MOST = 400_000  #: samples
 _MOVING = 1e-9  #: of the peak speed: slower is standing still
@@ -53,7 +53,9 @@ def settling(response: Response, tolerance: float) -> Settling:
     c, s = _swings(shapes.T @ M @ z, shapes.T @ M @ response.yd[-1], w, response.damping)
     ways = np.tile(shapes[:3].T, (2, 1))
     envelope = np.abs(c) * np.linalg.norm(ways, axis=1)
-    end = _horizon(envelope, -np.real(s), tolerance, _NEVER * 2 * np.pi / w[0])
+    decay, most = -np.real(s), _NEVER * 2 * np.pi / w[0]
+    end = _horizon(envelope, decay, tolerance, most)
+    never = (envelope * np.exp(-decay * end)).sum() > tolerance  # and if it is ever outside
     alive = envelope > tolerance / 100
     fastest = np.abs(np.imag(s)[alive]).max(initial=w[0])
     count = int(np.clip(end * fastest / (2 * np.pi) * _PER_PERIOD, 200, _MOST))
@@ -62,7 +64,8 @@ def settling(response: Response, tolerance: float) -> Settling:
     size = np.linalg.norm(deviation, axis=1)
     outside = np.flatnonzero(size > tolerance)
     last = -1 if not len(outside) else int(outside[-1])
-    time = np.inf if last == count - 1 else 0.0 if last < 0 else float(t[last + 1])
+    later = np.inf if never or last == count - 1 else float(t[last + 1])
+    time = 0.0 if last < 0 else later
     shown = slice(None, max(last + 2, min(count, 200)))
     return Settling(time, tolerance, float(size.max()), t[shown], deviation[shown])
 
@@ -85,9 +88,15 @@ def _horizon(envelope: Series, decay: Series, tolerance: float, most: float) -> 
     return min(max(t, most * 1e-4), most)
 
 
-def _check_stopped(motion: Motion) -> None:
+def stops(motion: Motion) -> bool:
+    """Whether a motion ends at rest, but for rounding."""
     speed = np.linalg.norm(np.asarray(motion.xd)[:, :3], axis=1)
-    if speed[-1] > _MOVING * max(speed.max(), 1e-12):
+    return bool(speed[-1] <= _MOVING * max(speed.max(), 1e-12))
+
+
+def _check_stopped(motion: Motion) -> None:
+    if not stops(motion):
+        last = float(np.linalg.norm(motion.xd[-1, :3]))
         raise InputError(
-            f"The motion does not stop: it ends at {speed[-1]:.3g} m/s. Settling needs a stop."
+            f"The motion does not stop: it ends at {last:.3g} m/s. Settling needs a stop."
         )

@@ -72,7 +72,7 @@ def shaper(frequency: float, ratio: float = 0.0, kind: str = "ZV") -> Impulses:
 def shaped(motion: Motion, impulses: Impulses) -> Motion:
     """`motion` convolved with `impulses`, equation (1); longer by the last of their times."""
     t = np.asarray(motion.t)
-    step, later = float(np.diff(t).min()), float(impulses.times[-1])
+    step, later = float(np.median(np.diff(t))), float(impulses.times[-1])
     n = int(np.ceil((t[-1] - t[0] + later) / step)) + 1
     new = np.linspace(t[0], t[-1] + later, n)
     orders = [np.asarray(part) for part in (motion.x, motion.xd, motion.xdd, motion.xddd)]
