@@ -44,7 +44,7 @@ $(VENV)/.bench: $(VENV)/.validate
 	@touch $@
 
 test: $(VENV)/.dev ## run the tests
-	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not oracle"
+	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not oracle and not long"
 
 coverage: $(VENV)/.dev ## run the tests and list lines that none of them reaches; twice as slow
 	$(BIN)/python -m pytest -n 2 -m "not oracle" --cov --cov-report=term-missing:skip-covered
@@ -61,11 +61,11 @@ docs: $(VENV)/.dev ## build the documentation, warnings are errors
 bench: $(VENV)/.bench ## measure speed, as ratios to C loops and to other engines
 	$(BIN)/python -m benchmarks
 
-validate: $(VENV)/.validate ## ask other engines the same questions
-	$(BIN)/python -m pytest -n 2 --dist loadfile -m oracle tests/oracles
+validate: $(VENV)/.validate ## ask other engines the same questions, and run the longest tests
+	$(BIN)/python -m pytest -n 2 --dist loadfile -m "oracle or long" tests
 
 validate-quick: $(VENV)/.validate ## the part of it that CI runs
-	$(BIN)/python -m pytest -n 2 --dist loadfile -m "oracle and not slow" tests/oracles
+	$(BIN)/python -m pytest -n 2 --dist loadfile -m "(oracle or long) and not slow" tests
 
 wheel: $(VENV)/.dev ## build the wheel into dist/
 	$(BIN)/python -m build --wheel --no-isolation

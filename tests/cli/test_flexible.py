@@ -113,6 +113,7 @@ def test_modes_along_a_circle_repeat_every_third(cli, tmp_path):
     assert b"<svg" in (tmp_path / "a.svg").read_bytes()
 
 
+@pytest.mark.long
 def test_convergence_prints_four_models(cli, tmp_path):
     result = succeeds(
         cli(

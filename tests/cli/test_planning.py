@@ -124,6 +124,7 @@ def test_limits_margins_and_tolerances_make_it_slower(cli, planned):
     assert not any(fact["key"].startswith("limits.rod_force") for fact in data["assumptions"])
 
 
+@pytest.mark.long
 def test_rate_runs_there_and_back(cli, tmp_path):
     command = ("rate", IRB, "--payload", "1", "--turn", "90deg", *FEW, *FINE, "--out", "r.json")
     result = succeeds(cli(*command))

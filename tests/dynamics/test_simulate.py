@@ -57,6 +57,7 @@ def run(x, xd, tau, duration, rate, *, rubs=0.0, shaking=0.0, held=0.0):
     )
 
 
+@pytest.mark.long
 def test_free_fall_of_the_d3s_800():
     """Elshami et al. show none; integrated independently, in absolute coordinates of 17 bodies."""
     found = run([0.1, 0.05, -0.847], NOTHING, NOTHING, 0.2, 50.0)

@@ -70,12 +70,14 @@ def test_frequencies_and_sag_are_those_of_the_released_robot():
     agree(uneven(bare), POSES[2], count=12)
 
 
+@pytest.mark.long
 def test_so_they_are_with_three_elements_per_link():
     robot = load("flexible_delta")
     agree(flexible(robot, elements=3), POSES[0], count=24)
     agree(uneven(flexible(robot, loaded(), elements=3)), POSES[3], count=24)
 
 
+@pytest.mark.long
 def test_links_of_timoshenko_are_those_of_przemieniecki():
     """With bars of 30 mm x 20 mm, so that shear and rotary inertia matter."""
     robot = load("flexible_delta")

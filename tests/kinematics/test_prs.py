@@ -52,6 +52,7 @@ POSES = grid(np.linspace(0.05, 0.1, 3), np.linspace(-0.9, 0.9, 7), np.linspace(-
 # Laws, in Python: each formula is evaluated once, and compiling them would take longer.
 
 
+@pytest.mark.long
 def test_obeys_the_laws_of_a_mechanism_even_with_uneven_legs_numbered_clockwise():
     robot = clockwise(uneven(ROBOT))
     with jax.disable_jit():

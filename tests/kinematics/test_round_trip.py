@@ -64,6 +64,7 @@ def test_forward_undoes_inverse_on_every_shipped_delta(name):
     assert np.abs(np.stack(found, axis=1) - poses).max() < EXACT
 
 
+@pytest.mark.long
 def test_forward_undoes_inverse_on_the_3prs_where_all_bars_rise():
     """Beyond, with two bars sinking, margins are positive too, but Newton starts elsewhere."""
     robot = build(load("compliant_3prs"))

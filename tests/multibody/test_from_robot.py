@@ -132,6 +132,7 @@ def test_only_a_translating_platform_can_be_driven():
         from_robot(load("compliant_3prs"), driven="platform")
 
 
+@pytest.mark.long
 def test_both_engines_simulate_the_same_motion():
     robot = load("omron_mini_delta")
     model, tau = from_robot(robot), jnp.array([-0.2, -0.1, 0.05])

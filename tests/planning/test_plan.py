@@ -71,6 +71,7 @@ def test_a_suction_cup_slips_at_the_acceleration_that_friction_allows():
     assert max(found.prices, key=found.prices.__getitem__) == "grip_force"
 
 
+@pytest.mark.long
 def test_torques_their_rate_their_mean_and_bearings_hold_in_a_replay():
     motor = {"peak_torque": 0.4, "peak_speed": 120.0, "corner_speed": 40.0}
     robot = with_motor(
@@ -92,6 +93,7 @@ def test_torques_their_rate_their_mean_and_bearings_hold_in_a_replay():
             assert item.use == pytest.approx(planned[item.name], abs=0.01), item.name
 
 
+@pytest.mark.long
 def test_an_rms_torque_that_binds_is_kept_over_motion_and_dwell():
     robot = with_motor(limited(joint_speed=(100.0,), joint_jerk=(2e5,)), continuous_torque=0.15)
     payload = Payload(mass=0.5)

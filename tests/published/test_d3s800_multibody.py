@@ -85,6 +85,7 @@ def test_base_forces_of_arms_and_efforts_are_unique_and_the_rest_is_not(held):
             assert not flags[:3].any()
 
 
+@pytest.mark.long
 def test_speed_of_motor_1_and_violation_of_its_joint_in_5_s():
     model = from_robot(ROBOT, driven="motors")
     loose = d3s800._driven(model, tolerance=1e-11, longest_step=0.05, stabilised=False)
@@ -135,6 +136,7 @@ def test_adams_converges_with_its_tolerance_and_drifts_if_nothing_holds_it(falli
     assert loose.gap.max() > 1e-6
 
 
+@pytest.mark.long
 def test_generalised_alpha_of_1_ms_is_off_by_a_quarter_of_a_millimetre_after_1_s(falling):
     """2.7e-4 m, of which the digits of two other programs agree."""
     model, start = falling
