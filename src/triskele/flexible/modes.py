@@ -202,9 +202,11 @@ class Rest(NamedTuple):
     f: Float[Array, " n"]
 
 
-def at_rest(robot: FlexibleRobot, x: Float[Array, " m"], loaded: bool = False) -> Rest:
+def at_rest(
+    robot: FlexibleRobot, of_links: Links, x: Float[Array, " m"], loaded: bool = False
+) -> Rest:
     """Matrices at the pose `x`; `loaded`, stiffened by the tensions of its own weight."""
-    of_links, poses = links(robot), rest_poses(robot.mechanism, x)
+    poses = rest_poses(robot.mechanism, x)
     limbs = arrow(robot, of_links, poses)
     if loaded:
         pulls = tensions(robot, of_links, poses, static(limbs))
@@ -253,8 +255,10 @@ def _pull(robot: FlexibleRobot, link, T, d) -> Float[Array, ""]:  # noqa: ANN001
 def _many_at_rest(
     robot: FlexibleRobot, x: Float[Array, "N m"], loaded: bool
 ) -> tuple[Float[Array, "N n n"], Float[Array, "N n n"]]:
+    of_links = links(robot)  # once: they do not know the pose
+
     def one(x: Float[Array, " m"]) -> tuple[Float[Array, "n n"], Float[Array, "n n"]]:
-        M, K, _ = at_rest(robot, x, loaded)
+        M, K, _ = at_rest(robot, of_links, x, loaded)
         return M, (K + K.T) / 2
 
     return jax.lax.map(one, x)  # not vmapped: see `assembly.solve_arrow`
@@ -263,7 +267,7 @@ def _many_at_rest(
 @eqx.filter_jit
 def rest_matrices(robot: FlexibleRobot, x: Float[Array, " m"], loaded: bool = False) -> Rest:
     """`at_rest`, compiled."""
-    return at_rest(robot, x, loaded)
+    return at_rest(robot, links(robot), x, loaded)
 
 
 @eqx.filter_jit
@@ -281,7 +285,7 @@ def _slopes(
     """Equation (2) for all numbers of the robot at once, in its own form."""
 
     def mean(robot: FlexibleRobot) -> Float[Array, ""]:
-        M, K, _ = at_rest(robot, x)
+        M, K, _ = at_rest(robot, links(robot), x)
         forms = jnp.einsum("ak,ab,bk->k", shapes, K, shapes)
         forms = forms - w**2 * jnp.einsum("ak,ab,bk->k", shapes, M, shapes)
         return jnp.mean(forms / (2 * w))
