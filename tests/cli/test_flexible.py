@@ -298,6 +298,12 @@ REFUSED = {
     "a pose out of reach": (f"modes {KUO} --at 0 0 -1.5", r"--at.*reach|reach.*--at|cannot reach"),
     "a pose and a map": (f"modes {KUO} --at 0 0 -0.5 --map", r"--at, --map and --along exclude"),
     "a map along a motion": (f"modes {KUO} --map --along circle", r"exclude one another"),
+    "a level without a map": (f"modes {KUO} --level -0.5", r"--level is the height of a --map"),
+    "enlarging no animation": (f"vibrate {KUO} --enlarged 10", r"--enlarged is for --animation"),
+    "a method of the steady": (
+        f"vibrate {KUO} --steady --method generalised-alpha",
+        r"--steady is found by newmark",
+    ),
     "a shape without a motion": (
         f"modes {KUO} --radius 0.1",
         r"--radius shapes a motion; name one",

@@ -71,6 +71,7 @@ def test_free_fall_of_the_d3s_800():
     assert not found.lost.any()
 
 
+@pytest.mark.long
 def test_energy_of_a_driven_second_is_the_work_of_the_drives():
     found = run([0, 0, -0.9], [0.1, 0, 0], HOLD, 1.0, 10.0)
     assert found.ended is None

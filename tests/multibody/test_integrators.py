@@ -40,6 +40,7 @@ def fall(t, stiffness):
     return -2.0 * 9.81 / stiffness * (1 - np.cos(rate * t))
 
 
+@pytest.mark.long
 def test_all_of_them_follow_an_oscillation():
     model, start = block(200.0)
     runs = (
@@ -55,6 +56,7 @@ def test_all_of_them_follow_an_oscillation():
         assert run.gap.max() < 1e-13
 
 
+@pytest.mark.long
 def test_generalised_alpha_is_of_order_2():
     model, start = block(200.0)
     errors = []

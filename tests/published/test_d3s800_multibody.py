@@ -113,6 +113,7 @@ def errors(model, run, *times):
     return [np.abs(x[k] - FREE[t]).max() for k, t in zip(places, times, strict=True)]
 
 
+@pytest.mark.long
 def test_five_seconds_of_free_motion_through_30_singularities(falling):
     model, start = falling
     run = simulate(model.system, start, 5.0, rate=10.0, tolerance=1e-9)
@@ -126,6 +127,7 @@ def test_five_seconds_of_free_motion_through_30_singularities(falling):
     assert max(errors(model, run, 5.0)) <= 2e-5
 
 
+@pytest.mark.long
 def test_adams_converges_with_its_tolerance_and_drifts_if_nothing_holds_it(falling):
     model, start = falling
     runs = [adams(model.system, start, 3.0, rate=10.0, tolerance=tol) for tol in (1e-6, 1e-8)]

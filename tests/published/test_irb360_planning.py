@@ -41,6 +41,7 @@ def test_duration_without_jerk_limits_is_that_of_toppra():
 
 
 @pytest.mark.parametrize(("path", "duration"), [(CUBIC, 0.524), (QUINTIC, 0.516)])
+@pytest.mark.long
 def test_jerks_bounded_from_rest_to_rest_hold_in_a_replay(path, duration):
     found = plan(ROBOT, path, "plate")
     assert found.duration == pytest.approx(duration, abs=0.004)
@@ -61,6 +62,7 @@ def test_the_converged_duration_is_a_little_less_than_the_prototypes(plans):
     assert 0.5159 - 0.004 < found.duration < 0.5159
 
 
+@pytest.mark.long
 def test_prices_are_what_solving_again_gives(plans):
     found = plans["all limits"]
     for key, price in list(found.prices.items())[:3]:

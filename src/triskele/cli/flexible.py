@@ -105,6 +105,8 @@ def modes(
     table, drawing = table_and_figure(out, figure, *_ALL)
     if sum([at is not None, map, along is not None]) > 1:
         raise InputError("--at, --map and --along exclude one another.")
+    if level is not None and not map:
+        raise InputError("--level is the height of a --map; a pose has --at.")
     if convergence and (map or along is not None or drawing is not None):
         raise InputError("--convergence prints a table of one pose; no map, motion or figure.")
     if options and along is None:
@@ -149,6 +151,10 @@ def vibrate(
     film = output_path(animation, ".npz")
     within = positive(tolerance, "m", "--tolerance", 1e-3)
     scale = positive(enlarged, "", "--enlarged", 1.0)
+    if enlarged is not None and film is None:
+        raise InputError("--enlarged is for --animation; name a file for it.")
+    if steady and method != "newmark":
+        raise InputError("--steady is found by newmark; --method is for motions step by step.")
     if compare and (steady or film is not None):
         raise InputError("--compare goes with neither --steady nor --animation.")
     asked = _Asked(Asked(*built(robot), options), model, 6, False)

@@ -132,6 +132,8 @@ def arrow(
     M, C, K, stiff, f = limb(
         robot, damping, links.arm, links.rod, poses.arm, poses.rod, wrists, pulls
     )
+    turns = jnp.arange(PLATFORM - 3, PLATFORM)
+    K, stiff = (part.at[:, turns, turns].add(robot.level / 3) for part in (K, stiff))
     inertias, loads = zip(
         _rigid(robot, robot.platform, poses.platform),
         _rigid(robot, robot.carried, poses.carrier),

@@ -36,6 +36,7 @@ from typing import NamedTuple
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
+from jax.scipy.linalg import solve_triangular
 from jaxtyping import Array, Float
 
 from triskele.errors import InputError, did_you_mean
@@ -161,8 +162,10 @@ def condensed(link: Link, modes: int) -> Link:
     ends, inner = slice(None, 2 * END), slice(2 * END, None)
     follow = -jnp.linalg.solve(link.K[inner, inner], link.K[inner, ends])
     lower = jnp.linalg.cholesky(link.M[inner, inner])
-    scaled = jnp.linalg.solve(lower, jnp.linalg.solve(lower, link.K[inner, inner]).T)
-    shapes = jnp.linalg.solve(lower.T, jnp.linalg.eigh((scaled + scaled.T) / 2)[1][:, :modes])
+    half = solve_triangular(lower, link.K[inner, inner], lower=True)
+    scaled = solve_triangular(lower, half.T, lower=True)
+    lowest = jnp.linalg.eigh((scaled + scaled.T) / 2)[1][:, :modes]
+    shapes = solve_triangular(lower.T, lowest, lower=False)
     Psi = jnp.block([[jnp.eye(2 * END), jnp.zeros((2 * END, modes))], [follow, shapes]])
 
     def both(matrix: Float[Array, "... d d"]) -> Float[Array, "... r r"]:
@@ -236,15 +239,15 @@ def element_places(elements: int, family: str) -> np.ndarray:
 
 def _fields(beam: Beam, h: Float[Array, ""], xi: np.ndarray, family: str, slender: bool) -> _Fields:
     if family == "linear/cubic":
-        u, u1, _ = _scaled(1, xi, h)
+        u, u1, _ = hermite(1, xi, h)
         bent = [
             _bent(beam.bending_z, beam.shear_y, xi, h, slender),
             _bent(beam.bending_y, beam.shear_z, xi, h, slender),
         ]
         columns = [(U,), (PHI,), (V, V1), (W, W1)]
     else:
-        u, u1, _ = _scaled(2, xi, h)
-        v, v1, v2 = _scaled(3, xi, h)
+        u, u1, _ = hermite(2, xi, h)
+        v, v1, v2 = hermite(3, xi, h)
         bent = [(v, v1, v1, v2)] * 2
         columns = [(U, END), (PHI, END + 1), (V, V1, END + 2), (W, W1, END + 3)]
     along, turned, *across = (_spread(places, FAMILIES[family]) for places in columns)
@@ -254,7 +257,7 @@ def _fields(beam: Beam, h: Float[Array, ""], xi: np.ndarray, family: str, slende
     return _Fields(u @ along, u @ turned, v, w, a, b, u1 @ along, u1 @ turned, v1, w1, a1, b1)
 
 
-def _scaled(k: int, xi: np.ndarray, h: Float[Array, ""]) -> tuple[Array, Array, Array]:
+def hermite(k: int, xi: np.ndarray, h: Float[Array, ""]) -> tuple[Array, Array, Array]:
     """Hermite's polynomials of k values at each end, and two derivatives by x; (G, 2 k) each.
 
     Values are those of the function, its first derivative by x, ... at the root, then at the tip.
@@ -285,7 +288,7 @@ def _bent(
     With Phi = 12 E I / (k G A h^2), a load at the tip bends the beam by a cubic and shears it by
     a line; sections turn by v' less the shear.
     """
-    v, v1, v2 = _scaled(2, xi, h)
+    v, v1, v2 = hermite(2, xi, h)
     if slender:
         return v, v1, v1, v2
     Phi = 12 * bending / (shear * h * h)

@@ -91,10 +91,20 @@ class Sensitivity(NamedTuple):
     relative: float  #: percent of frequency per percent of parameter
 
 
-def modes(robot: FlexibleRobot, x: Components, *, count: int = 8, loaded: bool = False) -> Modes:
-    """The lowest `count` modes with the platform at `x` [m, rad], motors held."""
+def modes(
+    robot: FlexibleRobot,
+    x: Components,
+    *,
+    count: int = 8,
+    loaded: bool = False,
+    of_links: Links | None = None,
+) -> Modes:
+    """The lowest `count` modes with the platform at `x` [m, rad], motors held.
+
+    `of_links` are its links, if they are built already.
+    """
     _check_count(robot, count)
-    M, K, _ = rest_matrices(robot, jnp.asarray(x, float), loaded)
+    M, K, _ = rest_matrices(robot, jnp.asarray(x, float), loaded, of_links)
     squares, shapes = eigh((K + K.T) / 2, M, subset_by_index=(0, count - 1))
     w = np.sqrt(np.maximum(squares, 0.0))
     return Modes(jnp.asarray(x, float), jnp.asarray(w), jnp.asarray(shapes))
@@ -264,10 +274,18 @@ def _many_at_rest(
     return jax.lax.map(one, x)  # not vmapped: see `assembly.solve_arrow`
 
 
-@eqx.filter_jit
-def rest_matrices(robot: FlexibleRobot, x: Float[Array, " m"], loaded: bool = False) -> Rest:
+def rest_matrices(
+    robot: FlexibleRobot,
+    x: Float[Array, " m"],
+    loaded: bool = False,
+    of_links: Links | None = None,
+) -> Rest:
     """`at_rest`, compiled."""
-    return at_rest(robot, links(robot), x, loaded)
+    return _at_rest(robot, of_links or built_links(robot), x, loaded)
+
+
+built_links = eqx.filter_jit(links)
+_at_rest = eqx.filter_jit(at_rest)
 
 
 @eqx.filter_jit

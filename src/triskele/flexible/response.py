@@ -46,8 +46,8 @@ from triskele.flexible.assembly import (
     solve_arrow,
 )
 from triskele.flexible.loads import Strains, link_strains, motor_torques
-from triskele.flexible.modes import modes, static, tensions
-from triskele.flexible.robot import PLATFORM, FlexibleRobot, Links, links
+from triskele.flexible.modes import built_links, modes, static, tensions
+from triskele.flexible.robot import PLATFORM, FlexibleRobot, Links
 from triskele.kinematics.delta import Delta
 from triskele.kinematics.motion import Motion
 from triskele.numerics import Scalars, tabulate
@@ -89,7 +89,7 @@ class Response(eqx.Module):
     def strains(self) -> Strains:
         """Largest normal strain and stress in each link."""
         poses = body_poses_along(self.robot.mechanism, self.motion)
-        return link_strains(self.robot, _links(self.robot), poses, self.y)
+        return link_strains(self.robot, built_links(self.robot), poses, self.y)
 
 
 def fitted_damping(
@@ -134,7 +134,6 @@ def vibrate(
     if start not in STARTS:
         raise InputError(f"start is '{start}'. {did_you_mean(start, STARTS)}")
     scheme = _scheme(method, spectral_radius)
-    check_step(robot, motion)
     run = _Run(robot, motion, damping, stiffened)
     return run.integrated(scheme, run.begun(STARTS.index(start)), progress)[0]
 
@@ -148,7 +147,6 @@ def steady(
     progress: Progress | None = None,
 ) -> Response:
     """The periodic response to a `motion` that ends as it began, equation (3)."""
-    check_step(robot, motion)
     _check_periodic(motion)
     run, n = _Run(robot, motion, damping, stiffened), robot.unknowns
     z = np.eye(2 * n, 2 * n + 1, 1)  # the first column starts from zero, and is loaded
@@ -160,13 +158,13 @@ def steady(
     return run.integrated(NEWMARK, state, None)[0]
 
 
-def check_step(robot: FlexibleRobot, motion: Motion) -> None:
+def _check_step(robot: FlexibleRobot, of_links: Links, motion: Motion) -> None:
     """Raise a sentence if the samples of `motion` cannot show what the robot does."""
     t, xdd = np.asarray(motion.t), np.asarray(motion.xdd)
     if len(t) < 3:
         raise InputError("The motion has fewer than three samples; nothing can be integrated.")
     h = float(np.diff(t).max())
-    w = float(modes(robot, motion.x[0], count=1).frequencies[0])
+    w = float(modes(robot, motion.x[0], count=1, of_links=of_links).frequencies[0])
     most = 2 * np.pi / w / _LEAST_STEPS
     if h > most:
         raise InputError(
@@ -261,7 +259,9 @@ class _Run:
         self, robot: FlexibleRobot, motion: Motion, damping: Damping, stiffened: bool
     ) -> None:
         traced = Damping(*(jnp.asarray(part) for part in damping))  # another is not recompiled
-        self.setup = _Setup(robot, _links(robot), traced, stiffened)
+        of_links = built_links(robot)
+        _check_step(robot, of_links, motion)
+        self.setup = _Setup(robot, of_links, traced, stiffened)
         self.motion, self.damping = motion, damping
         self.poses = body_poses_along(robot.mechanism, motion)
         self.steps = np.diff(np.asarray(motion.t))
@@ -291,11 +291,6 @@ class _Run:
                 progress(min((k + _BLOCK) / n, 1.0))
         y, yd, torque = (np.concatenate(part)[: n + 1] for part in zip(*found, strict=True))
         return Response(self.motion, self.setup.robot, self.damping, y, yd, torque), state
-
-
-@eqx.filter_jit
-def _links(robot: FlexibleRobot) -> Links:
-    return links(robot)
 
 
 @eqx.filter_jit

@@ -29,6 +29,7 @@ from triskele.laws.motors import drive_motors, reflected_inertia
 PLATFORM = 6  #: its unknowns
 OF_ROD = 4  #: slopes at its ends
 _WHY = "vibration"
+_LEVEL = 1e6  #: [N m/rad]; it turns by less than a microradian
 _HEAVIER = 0.02  #: a beam may outweigh its body by this part, where numbers are rounded
 
 
@@ -44,6 +45,7 @@ class FlexibleRobot(eqx.Module):
     platform: Float[Array, "10"]  #: m, mc, O of the platform and what hangs on it
     carried: Float[Array, "10"]  #: the same of flange and payload, in the frame that turns
     gravity: Float[Array, "3"]  #: [m/s^2], in O
+    level: Float[Array, ""]  #: stiffness of what else keeps the platform level [N m/rad]
     rotors: Float[Array, "3"]  #: inertia of motors and gears at the joints [kg m^2]
     elements: int = eqx.field(static=True)  #: per link
     family: str = eqx.field(static=True)  #: of shape functions
@@ -89,11 +91,13 @@ def flexible(
     family: str = "linear/cubic",
     slender: bool = True,
     kept_modes: int | None = None,
+    level: bool = False,
 ) -> FlexibleRobot:
     """The flexible robot of a file with [sections], carrying a `payload`.
 
     `elements` per link; `family` "linear/cubic" or "cubic/quintic"; not `slender`: Timoshenko's
-    beams; `kept_modes` of each link beyond its ends condense it, None keeps all.
+    beams; `kept_modes` of each link beyond its ends condense it, None keeps all. A platform that is
+    `level` does not turn, whatever its rods do: for single rods that stand for pairs.
     """
     if not isinstance(robot, DeltaRobot):
         raise InputError(f"{robot.name} is not a Delta; only links of Deltas bend so far.")
@@ -128,6 +132,7 @@ def flexible(
         platform=_platform(mechanism, bodies),
         carried=_carried(robot, payload, bodies),
         gravity=jnp.asarray(robot.gravity, float),
+        level=jnp.asarray(_LEVEL if level else 0.0),
         rotors=jnp.asarray([0.0 if m is None else reflected_inertia(m) for m in motors]),
         elements=elements,
         family=family,

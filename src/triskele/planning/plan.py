@@ -49,7 +49,7 @@ Progress = Callable[[float], None]
 METHODS = ("minimum-time", "step-start", "largest-speed", "no-jerk", "core")
 _INSIDE = np.array([1e-6, 0.5, 1 - 1e-6])  #: where limits are asked for in each cell
 #: where they are looked at afterwards
-_BETWEEN = np.array([0.03, 0.1, 0.25, 0.4, 0.6, 0.75, 0.9, 0.97])
+_BETWEEN = (np.arange(16) + 0.5) / 16
 _EXCESS = 2e-3  #: a cell where a limit is exceeded by more is divided, its halves seen closely
 _ROUNDS = 5  #: of dividing cells, at most
 _TURNS = 5  #: of friction at the speed found, at most
