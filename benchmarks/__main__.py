@@ -19,6 +19,7 @@ from benchmarks import (  # noqa: E402
     multibody,
     planning,
     report,
+    sensing,
     simulation,
 )
 
@@ -50,13 +51,15 @@ def main() -> None:
     with console.status("Measuring flexible robots, about two minutes ..."):
         seconds = flexible.seconds(rounds=options.rounds)
         mapped = flexible.frequency_map(rounds=options.rounds)
+    with console.status("Measuring sensors, a few seconds ..."):
+        sensed = sensing.sensing(rounds=options.rounds)
     for note in (*missing, *absent):
         console.print(note)
 
     judged = [goals.of_kinematics(rows, reference, compiled), *goals.of_batches(races)]
     judged += [goals.of_single_calls(single), *goals.of_simulation(runs)]
     judged += [*goals.of_free_motion(free), *goals.of_planning(cores, whole)]
-    judged += goals.of_flexible(seconds, mapped)
+    judged += [*goals.of_flexible(seconds, mapped), *goals.of_sensing(sensed)]
     if options.json:
         about = {
             "jax": jax.__version__,
@@ -66,6 +69,7 @@ def main() -> None:
         numbers = report.as_json(rows, races, single, runs, free, many, judged)
         numbers |= report.planning_as_json(cores, whole)
         numbers |= report.flexible_as_json(seconds, mapped)
+        numbers |= {"sensing": sensed._asdict()}
         print(json.dumps({**about, **numbers}, indent=1))
     else:
         where = "pinned to one core" if _CORE is not None else "not pinned"

@@ -11,6 +11,7 @@ from benchmarks import (
     peers,
     pinocchio_delta,
     planning,
+    sensing,
     simulation,
 )
 from benchmarks.dynamics import Race
@@ -24,6 +25,7 @@ FREE_FASTER = 10.0  #: times that Exudyn takes longer for a free motion of many 
 CORE_FASTER = 10.0  #: times that toppra takes longer for a profile without jerk limits
 REAL_TIME = {36: 10.0, 108: 2.0, 48: 10.0}  #: times faster than real time, by unknowns
 MAP = 5.0  #: CPU time of 1000 poses [s]
+ONE_SENSE, MANY_SENSE = 50.0, 1.0  #: CPU time of the chord sensor [us]: a call, and in batches
 WHOLE, HOPED = 3.0, 1.0  #: CPU time of a plan with jerk limits [s]: goal and hope
 
 
@@ -145,6 +147,14 @@ def of_flexible(rows: tuple[flexible.Second, ...], mapped: flexible.Map) -> list
             goals.append(Goal(text, 1 / row.seconds, least, at_most=False))
     text = f"frequencies at {mapped.poses:,} poses, CPU time in s"
     return [*goals, Goal(text, mapped.seconds, MAP, at_most=True)]
+
+
+def of_sensing(found: sensing.Sensing) -> list[Goal]:
+    """The chord sensor with tool position, three limbs."""
+    text = "chord sensor and tool, one call, CPU time in us"
+    one = Goal(text, 1e6 * found.one, ONE_SENSE, at_most=True)
+    text = f"the same in batches of {found.samples:,}, a sample, CPU time in us"
+    return [one, Goal(text, 1e6 * found.many, MANY_SENSE, at_most=True)]
 
 
 def fails(races: tuple[Race, ...]) -> str | None:

@@ -49,6 +49,12 @@ CLAIMS = {
         "weight [N]": (372.65, 0.005),
         "freedom": (6, 0),
     },
+    "09_virtual_sensor": {
+        "largest": (0.96, 0.005),
+        "chord": (1.9, 0.05),
+        "clamped": (62.2, 0.5),
+        "no encoder": (4.4, 0.1),
+    },
     "08_settling": {
         "frequency [Hz]": (2.9, 0.05),
         "plain, duration [s]": (0.6, 1e-12),

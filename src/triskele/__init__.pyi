@@ -54,6 +54,7 @@ from triskele.kinematics.cycles import joint_motion_along as joint_motion_along
 from triskele.kinematics.cycles import pick_and_place as pick_and_place
 from triskele.kinematics.cycles import rating_cycle as rating_cycle
 from triskele.kinematics.delta import Delta as Delta
+from triskele.kinematics.log import log_from_table as log_from_table
 from triskele.kinematics.mechanism import AbstractMechanism as AbstractMechanism
 from triskele.kinematics.mechanism import PositionSolution as PositionSolution
 from triskele.kinematics.mobility import mobility as mobility
@@ -82,6 +83,13 @@ from triskele.numerics import batch as batch
 from triskele.planning.plan import Plan as Plan
 from triskele.planning.plan import plan as plan
 from triskele.reports.datasheet import datasheet as datasheet
+from triskele.sensing.handle import sensor_function as sensor_function
+from triskele.sensing.modal import Measured as Measured
+from triskele.sensing.modal import modal_sensor as modal_sensor
+from triskele.sensing.observer import Tuning as Tuning
+from triskele.sensing.rods import soft_rods as soft_rods
+from triskele.sensing.sense import sense as sense
+from triskele.sensing.trial import encoder_trials as encoder_trials
 
 __all__: list[str]
 

@@ -13,7 +13,13 @@ from triskele.errors import InputError, UnknownName, did_you_mean
 if TYPE_CHECKING:
     from triskele.studies.study import Study
 
-STUDIES = ("rigid_delta", "d3s800", "irb360_planning", "flexible_delta")  #: in the order they run
+STUDIES = (
+    "rigid_delta",
+    "d3s800",
+    "irb360_planning",
+    "flexible_delta",
+    "virtual_sensor",
+)  #: in the order they run
 
 
 def reproduce(

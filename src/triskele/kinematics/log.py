@@ -1,0 +1,129 @@
+"""Logs of a robot: what its encoders said, sample by sample, and derivatives of that.
+
+A log is a table with `t [s]` and columns such as `q1 [rad]`, `q2`, ..., one for each joint; rates
+`qd1 [rad/s]`, accelerations `qdd1`, and whatever else was recorded. Samples are equally spaced.
+
+Derivatives come from local polynomials of degree 4 (Savitzky and Golay, 1964), fitted to a window
+of samples around each: no phase is lost, and noise above the window's own rate is.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Float
+
+from triskele.description.tables import Table
+from triskele.errors import InputError, TableError
+from triskele.kinematics.mechanism import AbstractMechanism
+
+_JITTER = 0.02  #: of a step, that one may differ from the others
+_DEGREE = 4
+LEAST_WINDOW = _DEGREE + 1
+_USUAL_WINDOW = 0.02  #: [s]
+Series = Float[np.ndarray, "N k"]
+
+
+class Log(NamedTuple):
+    """Joints along a log."""
+
+    t: Float[np.ndarray, " N"]  #: [s]
+    q: Series  #: [rad, m]
+    qd: Series
+    qdd: Series
+    table: Table  #: everything recorded
+
+    @property
+    def step(self) -> float:
+        """Between samples [s]."""
+        return float(self.t[-1] - self.t[0]) / (len(self.t) - 1)
+
+    def columns(self, name: str, count: int, unit: str) -> Series | None:
+        """`name1` to `name<count>`, None if there is none of them."""
+        return columns(self.table, name, count, unit)
+
+
+def columns(table: Table, name: str, count: int, unit: str) -> Series | None:
+    """Columns `name1`, `name2`, ... of a table, (N, count); None if it has none of them."""
+    names = [f"{name}{i + 1}" for i in range(count)]
+    if not any(each in table for each in names):
+        return None
+    return np.stack([table.column(each, unit) for each in names], axis=1)
+
+
+def log_from_table(table: Table, mechanism: AbstractMechanism, window: int | None = None) -> Log:
+    """The log in a table; rates it does not have come from `window` samples of the positions."""
+    t = checked_times(table)
+    joints = mechanism.joint_coordinates
+    q, qd, qdd = (
+        _joints(table, "q" + "d" * order, [f"{joint.unit}{rate}" for joint in joints])
+        for order, rate in enumerate(("", "/s", "/s^2"))
+    )
+    if q is None:
+        raise TableError(
+            f"{table.place}: there is no column 'q1'; a log has t [s] and q1 [rad] to "
+            f"q{len(joints)} [rad], and what else was recorded."
+        )
+    if qd is None or qdd is None:
+        step = float(t[-1] - t[0]) / (len(t) - 1)
+        found = derivatives(q, step, window)
+        qd = found[0] if qd is None else qd
+        qdd = found[1] if qdd is None else qdd
+    return Log(t, q, qd, qdd, table)
+
+
+def _joints(table: Table, name: str, units: list[str]) -> Series | None:
+    names = [f"{name}{i + 1}" for i in range(len(units))]
+    if not any(each in table for each in names):
+        return None
+    found = [table.column(each, unit) for each, unit in zip(names, units, strict=True)]
+    return np.stack(found, axis=1)
+
+
+def checked_times(table: Table) -> Float[np.ndarray, " N"]:
+    """Times of a log [s], or the sentence that names the row in which they are wrong."""
+    t = table.column("t", "s")
+    if len(t) < LEAST_WINDOW:
+        raise TableError(
+            f"{table.place}: has {len(t)} rows; a log needs at least {LEAST_WINDOW} to tell rates."
+        )
+    steps = np.diff(t)
+    if (steps <= 0).any():
+        row = int(np.argmax(steps <= 0)) + 2
+        raise TableError(
+            f"{table.place}, row {row}, column 't': {t[row - 1]:g} s comes after {t[row - 2]:g} s; "
+            "times must rise."
+        )
+    usual = float(np.median(steps))
+    wrong = np.abs(steps - usual) > _JITTER * usual + 1e-12 * np.abs(t).max()
+    if wrong.any():
+        row = int(np.argmax(wrong)) + 2
+        what = "a gap" if steps[row - 2] > usual else "a step"
+        raise TableError(
+            f"{table.place}, row {row}, column 't': {what} of {steps[row - 2]:.4g} s, where "
+            f"samples are {usual:.4g} s apart. A log has equal steps: cut it there, or fill it in."
+        )
+    return t
+
+
+def odd_window(samples: float) -> int:
+    """The odd number near to so many samples, five at least."""
+    return max(2 * round((samples - 1) / 2) + 1, LEAST_WINDOW)
+
+
+def derivatives(values: Series, step: float, window: int | None = None) -> tuple[Series, Series]:
+    """First and second derivative in time of samples `step` [s] apart.
+
+    >>> t = np.arange(100) * 0.01
+    >>> v, a = derivatives(np.sin(t)[:, None], 0.01)
+    >>> bool(np.abs(v[:, 0] - np.cos(t)).max() < 1e-7)
+    True
+    """
+    from scipy.signal import savgol_filter
+
+    window = odd_window(_USUAL_WINDOW / step) if window is None else window
+    if window % 2 == 0 or window < LEAST_WINDOW:
+        raise InputError(f"A window has {LEAST_WINDOW}, 7, 9, ... samples, not {window}.")
+    window = min(window, (len(values) - 1) // 2 * 2 + 1)
+    fit = {"window_length": window, "polyorder": _DEGREE, "delta": step, "axis": 0}
+    first, second = (np.asarray(savgol_filter(values, deriv=order, **fit)) for order in (1, 2))
+    return first, second
