@@ -6,14 +6,14 @@ q about y (q > 0 lowers the elbow), and the rod stands at
     R_arm = Rz(azimuth) Ry(q),     R_rod = Rz(azimuth) Ry(phi) Rz(alpha)                    (1)
 
 with x along the link. Each link is a chain of Exudyn's geometrically exact beams: two nodes that
-turn as rigid bodies, strains that are constant between them, half of the mass at each of them.
+turn as rigid bodies, strains that are constant between them, mass that moves linearly between.
 Such an element is too stiff in bending, since its curvature is constant. Adding the bending that
 it leaves out to its shear (the residual bending flexibility of MacNeal, 1978)
 
     1 / S = 1 / (k G A) + h^2 / (12 E I)        h: length of an element, k = 5/6             (2)
 
 makes it, for small strains, the exact element of Timoshenko: loads at its nodes bend it right with
-any number of elements. What is left to converge are the lumped masses, with h^2.
+any number of elements. What is left to converge is that mass, with h^2.
 
 Universal joints, y of the arm or the platform normal to z of the rod, are Exudyn's generic joints,
 that hold three shifts and this turn. Generic joints clamp arms to the motors, too, at angles that
