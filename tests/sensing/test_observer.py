@@ -9,6 +9,7 @@ from scipy.integrate import solve_ivp
 from triskele.description.load import load
 from triskele.sensing.observer import (
     USUAL,
+    Law,
     RodInputs,
     Tuning,
     forced_motion,
@@ -142,9 +143,16 @@ def test_its_deviation_is_the_spread_of_its_errors():
     assert np.std(errors) == pytest.approx(1.0, abs=0.08)
 
 
-def test_the_law_takes_single_steps_as_a_controller_does():
-    from triskele.sensing.observer import Law
+@pytest.mark.parametrize("z", [(1e-4, -1e-3), (-1e-4, 0.0), (0.0, 0.02)])
+def test_what_it_starts_with_is_uncertain_by_a_tenth_of_the_swing(z):
+    law = jax.tree.map(lambda leaf: leaf[0], Law.of(RODS, jnp.asarray(0.0), USUAL))
+    w = float(RODS.frequency[0])
+    swing = np.hypot(z[0], z[1] / w) / 10
+    P = np.asarray(law.start(jnp.asarray(z)).P)
+    assert np.sqrt(np.diag(P)) == pytest.approx([swing, w * swing, 0.1])
 
+
+def test_the_law_takes_single_steps_as_a_controller_does():
     w = float(RODS.frequency[0])
     given = inputs(lambda t: w**2 + 0 * t, lambda t: 5 + np.sin(40 * t), 20)
     whole = run(given, [1e-4, 0.0], -np.pi / L * jnp.full((20, 3), 1e-4))

@@ -5,8 +5,9 @@ import numpy as np
 import pytest
 
 from triskele.description.load import load
+from triskele.description.schema import Payload
 from triskele.dynamics.torques import torques
-from triskele.errors import InputError
+from triskele.errors import InputError, MissingFact
 from triskele.kinematics.build import build
 from triskele.kinematics.cycles import joint_motion_along, pick_and_place
 from triskele.numerics import tabulate
@@ -84,7 +85,8 @@ def test_angles_alone_are_those_of_the_state():
 
 def test_payload_pulls_and_bending_arms_are_refused():
     assert float(soft_rods(ROBOT, None).platform) == pytest.approx(0.1278)
+    assert float(soft_rods(ROBOT, Payload(mass=0.5)).platform) == pytest.approx(0.6278)
     with pytest.raises(InputError, match="arms that bend"):
         soft_rods(load("flexible_delta"))
-    with pytest.raises(Exception, match="sections"):
+    with pytest.raises(MissingFact, match=r"sections\.rod"):
         soft_rods(load("omron_mini_delta"))

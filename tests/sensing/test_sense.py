@@ -144,6 +144,7 @@ def test_the_handle_of_a_controller_says_the_same():
     found = sense(PERFECT, Table(columns, "log.csv"), "chord")
     assert found.deflection[7] == pytest.approx(one[:3], rel=1e-9)
     assert found.tool[7] == pytest.approx(one[3:], rel=1e-12)
+    assert np.isnan(handle([2.9, 0.7, 0.2], still[0], still[0], wrist)).all()
     with pytest.raises(InputError, match="q, qd, qdd of 3 numbers"):
         handle(q[0], qd[0], qdd, still)
 
@@ -168,6 +169,24 @@ def test_the_table_has_units_and_all_limbs():
         (standing(), {"closure": "open"}, "no closure 'open'", InputError),
         (dropped(standing(), "wrist", "elbow"), {}, "no column 'wrist1' or 'elbow1'", TableError),
         (dropped(standing(), "wrist"), {"sensor": "modal"}, "at the wrists", InputError),
+        (
+            dropped(standing(), "elbow"),
+            {"sensor": "modal", "ends": "clamped-free"},
+            "needs elbow1 to elbow3 as well",
+            InputError,
+        ),
+        (
+            standing(**{f"qdd{i}": ("rad/s^2", np.full(60, 1e30)) for i in (1, 2, 3)}),
+            {},
+            "limb . is pushed by .* buckles",
+            InputError,
+        ),
+        (
+            standing(**{f"qdd{i}": ("rad/s^2", np.full(60, -1e30)) for i in (1, 2, 3)}),
+            {},
+            "buckles|would bend by",
+            (InputError, TableError),
+        ),
         (
             standing(wrist2=("deg", np.full(60, 2.12))),
             {},

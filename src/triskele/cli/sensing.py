@@ -20,14 +20,14 @@ from triskele.cli.output import (
 )
 from triskele.cli.payloads import Carried, CarriedCentre, CarriedInertia, carried_payload
 from triskele.cli.shapes import Asked, checked, made, option, shaped
-from triskele.errors import InputError
+from triskele.errors import InputError, UnknownName, did_you_mean
 
 if TYPE_CHECKING:
-    from triskele.description.schema import Payload
+    from triskele.description.schema import Payload, Robot
     from triskele.sensing.sense import Sensed
     from triskele.sensing.trial import EncoderTrial, Truth
 
-_EDGE = 10  #: samples at either end, where rates are one-sided, are not summed up
+_MOST_BITS = 40
 _FACTS = ("geometry", "bodies.rod", "bodies.platform", "sections", "materials", "encoders")
 LogFile = Annotated[Path, typer.Option("--log", help="Table of encoders (.csv, .parquet).")]
 Sensor = Annotated[str, typer.Option(help="modal, chord or observer.")]
@@ -81,8 +81,7 @@ def sense(
     from triskele.sensing.sense import sense as sensed_by
 
     table, drawing = table_and_figure(out, figure, *TABLES, ".json")
-    if motors_only and sensor != "observer":
-        raise InputError("--motors-only is for --sensor observer; others need passive encoders.")
+    _check_options(sensor, ends, unknown or memory or noise, motors_only=motors_only)
     described, _ = built(robot)
     tuning = Tuning(
         positive(unknown, "m/s^2", "--unknown", float(USUAL.unknown)),
@@ -109,13 +108,33 @@ def sense(
         note(f"wrote {save_figure(sensed_figure(described, found), drawing)}")
     data = _summary(described.name, found)
     give(data, None, json, lambda: _print_sensed(data))
+    _note_perfect(described)
     note_assumptions(described.assumptions(*_FACTS), robot)
+
+
+def _check_options(sensor: str, ends: str, tuned: str | None, *, motors_only: bool) -> None:
+    """Options that would be passed over are mistakes."""
+    if ends != "pinned-pinned" and sensor != "modal":
+        raise InputError("--ends are those of --sensor modal; others know how rods are held.")
+    if tuned and sensor != "observer":
+        raise InputError("--unknown, --memory and --noise tune --sensor observer, no other.")
+    if motors_only and sensor != "observer":
+        raise InputError("--motors-only is for --sensor observer; others need passive encoders.")
+
+
+def _note_perfect(robot: "Robot") -> None:
+    """Say which encoders have no bits in the file: their share of uncertainty is not known."""
+    for key, whose in (("motor_bits", "motors"), ("passive_bits", "passive joints")):
+        if getattr(robot.encoders, key, None) is None:
+            note(f"note: encoders.{key} is not in the file; encoders of {whose} count as perfect")
 
 
 def _summary(name: str, found: "Sensed") -> dict:
     import numpy as np
 
-    edge = _EDGE if len(found.t) > 4 * _EDGE else 0
+    from triskele.sensing.trial import EDGE
+
+    edge = EDGE if len(found.t) > 4 * EDGE else 0
 
     def largest(values: np.ndarray) -> list[float]:
         return np.abs(values[edge : len(values) - edge]).max(axis=0).tolist()
@@ -175,9 +194,19 @@ def _numbers(text: str, place: str) -> list[int]:
         except ValueError:
             raise InputError(f"{place} is '{text}'; write 12,14,16 or 12-23.") from None
         found += range(ends[0], ends[1] + 1)
-    if not found:
-        raise InputError(f"{place} is '{text}'; write 12,14,16 or 12-23.")
+    if not found or min(found) < 1 or max(found) > _MOST_BITS:
+        raise InputError(f"{place} is '{text}'; write 12,14,16 or 12-23, from 1 to {_MOST_BITS}.")
     return found
+
+
+def _named(text: str) -> tuple[str, ...]:
+    from triskele.sensing.sense import SENSORS
+
+    names = tuple(part.strip() for part in text.split(","))
+    for name in names:
+        if name not in SENSORS:
+            raise UnknownName(f"No sensor is called '{name}'. {did_you_mean(name, SENSORS)}")
+    return names
 
 
 @shaped
@@ -206,8 +235,9 @@ def encoders(
     written = output_path(log, *TABLES)
     asked = Asked(*built(robot), options)
     finest, every = _sampling(asked, rates)
-    counts, named = _numbers(bits, "--bits"), tuple(sensors.split(","))
+    counts, named = _numbers(bits, "--bits"), _named(sensors)
     carried = carried_payload(asked.robot, payload, payload_centre, payload_inertia)
+    from triskele.description.schema import Encoders
     from triskele.sensing.trial import encoder_trials
 
     truth = _simulated(asked._replace(options={**options, "rate": str(finest)}), motion, carried)
@@ -222,8 +252,8 @@ def encoders(
     if table is not None:
         _write_trials(rows, table)
     if written is not None:
-        given = asked.robot.encoders
-        write_columns(truth.log(bits=None if given is None else given.passive_bits), written)
+        fine = asked.robot.encoders or Encoders()
+        write_columns(truth.log(bits=fine.passive_bits, motor_bits=fine.motor_bits), written)
     if drawing is not None:
         from triskele.reports.figures import save_figure
         from triskele.reports.sensing_figures import encoders_figure

@@ -39,15 +39,7 @@ class Log(NamedTuple):
 
     def columns(self, name: str, count: int, unit: str) -> Series | None:
         """`name1` to `name<count>`, None if there is none of them."""
-        return columns(self.table, name, count, unit)
-
-
-def columns(table: Table, name: str, count: int, unit: str) -> Series | None:
-    """Columns `name1`, `name2`, ... of a table, (N, count); None if it has none of them."""
-    names = [f"{name}{i + 1}" for i in range(count)]
-    if not any(each in table for each in names):
-        return None
-    return np.stack([table.column(each, unit) for each in names], axis=1)
+        return _columns(self.table, name, [unit] * count)
 
 
 def log_from_table(table: Table, mechanism: AbstractMechanism, window: int | None = None) -> Log:
@@ -55,7 +47,7 @@ def log_from_table(table: Table, mechanism: AbstractMechanism, window: int | Non
     t = checked_times(table)
     joints = mechanism.joint_coordinates
     q, qd, qdd = (
-        _joints(table, "q" + "d" * order, [f"{joint.unit}{rate}" for joint in joints])
+        _columns(table, "q" + "d" * order, [f"{joint.unit}{rate}" for joint in joints])
         for order, rate in enumerate(("", "/s", "/s^2"))
     )
     if q is None:
@@ -63,15 +55,16 @@ def log_from_table(table: Table, mechanism: AbstractMechanism, window: int | Non
             f"{table.place}: there is no column 'q1'; a log has t [s] and q1 [rad] to "
             f"q{len(joints)} [rad], and what else was recorded."
         )
-    if qd is None or qdd is None:
-        step = float(t[-1] - t[0]) / (len(t) - 1)
-        found = derivatives(q, step, window)
-        qd = found[0] if qd is None else qd
-        qdd = found[1] if qdd is None else qdd
+    step = float(t[-1] - t[0]) / (len(t) - 1)
+    if qdd is None:
+        qdd = derivatives(q, step, window)[1] if qd is None else derivatives(qd, step, window)[0]
+    if qd is None:
+        qd = derivatives(q, step, window)[0]
     return Log(t, q, qd, qdd, table)
 
 
-def _joints(table: Table, name: str, units: list[str]) -> Series | None:
+def _columns(table: Table, name: str, units: list[str]) -> Series | None:
+    """Columns `name1`, `name2`, ... of a table; None if it has none of them."""
     names = [f"{name}{i + 1}" for i in range(len(units))]
     if not any(each in table for each in names):
         return None

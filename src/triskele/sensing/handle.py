@@ -19,7 +19,8 @@ Handle = Callable[[ArrayLike, ArrayLike, ArrayLike, ArrayLike], np.ndarray]
 def sensor_function(rods: SoftRods) -> Handle:
     """(delta1, delta2, delta3, x, y, z) [m] of (q, qd, qdd, wrist), or (N, 6) of N of each.
 
-    `wrist` are the angles of the hinges at the platform, see `chord.Hinges`.
+    `wrist` are the angles of the hinges at the platform, see `chord.Hinges`. All six are NaN where
+    the rods would not reach the platform: the motors cannot be there.
     """
     fixed: SoftRods = jax.tree.map(np.asarray, rods)
     weights = jax.tree.map(np.asarray, chord_weights(rods, elbow=False, wrist=True))
@@ -28,7 +29,9 @@ def sensor_function(rods: SoftRods) -> Handle:
     def kernel(q: Scalars, qd: Scalars, qdd: Scalars, wrist: Scalars) -> Scalars:
         state = rod_state(fixed, q, qd, qdd)
         delta = deflections(weights, state, q, Hinges(wrist=wrist))
-        return (*delta, *tool_position(fixed, q, delta, state.tension)[:3])
+        tool = tool_position(fixed, q, delta, state.tension)[:3]
+        closed = fixed.mechanism.forward(q).margin >= 0
+        return tuple(jnp.where(closed, value, jnp.nan) for value in (*delta, *tool))
 
     def of_packed(packed: jax.Array) -> jax.Array:
         parts = (tuple(packed[k * n : min((k + 1) * n, 3 * n + 3)]) for k in range(4))

@@ -96,11 +96,15 @@ def modal_sensor(
     """
     if frame not in FRAMES:
         raise InputError(f"frame is '{frame}'. {did_you_mean(frame, FRAMES)}")
+    if not length > 0 or modes < 1 or elements < 1:
+        raise InputError("A link has a positive length, and one element and one mode at least.")
     if len(measured) < modes:
         raise InputError(f"{modes} modes need as many measurements; there are {len(measured)}.")
     free = _free_unknowns(ends, elements)
+    if not len(free):
+        raise InputError(f"A {ends} link of one element cannot move. Take more elements.")
     w, shapes = _modes(beam, length, elements, free, (hub_inertia, tip_mass))
-    if len(w) < modes or modes < 1:
+    if len(w) < modes:
         raise InputError(
             f"A {ends} link of {elements} elements has {len(w)} modes in which it bends, not "
             f"{modes}. Take more elements."
@@ -109,8 +113,8 @@ def modal_sensor(
     C = np.stack([_row(item, elements, length) for item in measured])
     observed = C @ seen
     scale = np.abs([[_size(item, seen, j) for j in range(modes)] for item in measured])
-    sharp = np.linalg.svd(observed / scale, compute_uv=False)
-    if sharp[-1] < _BLIND:
+    sharp = np.linalg.svd(observed / np.maximum(scale, 1e-300), compute_uv=False)
+    if not scale.all() or sharp[-1] < _BLIND:
         raise InputError(
             f"What is measured does not tell {modes} mode(s) of a {ends} link apart, seen from "
             f"its {frame}: measure something else, or elsewhere."

@@ -36,9 +36,7 @@ class Tuning(NamedTuple):
 
     unknown: float | Float[Array, ""] = 0.1  #: standard deviation of f [m/s^2]
     memory: float | Float[Array, ""] = 0.1  #: T, for how long f persists [s]
-    noise: float | Float[Array, ""] = (
-        1e-4  #: of a wrist encoder beyond its resolution [rad]
-    )
+    noise: float | Float[Array, ""] = 1e-4  #: of a wrist encoder beyond its resolution [rad]
 
 
 USUAL = Tuning()
@@ -128,6 +126,7 @@ def forced_motion(rods: SoftRods, inputs: RodInputs, step: float) -> Float[np.nd
 class Law(eqx.Module):
     """The filter of a limb, step by step: `predicted`, then `corrected` if there is an encoder."""
 
+    frequency: Float[Array, "..."]  #: w1 [rad/s]
     resistance: Float[Array, "..."]  #: 2 z w1 [1/s]
     reads: Float[Array, "..."]  #: t_C per eta [rad/m]
     variance: Float[Array, "..."]  #: of what is read [rad^2]
@@ -140,7 +139,8 @@ class Law(eqx.Module):
         variance = deviation**2 + tuning.noise**2
         given = [jnp.full(3, jnp.asarray(part)) for part in (variance, *tuning[:2])]
         reads = -jnp.pi / rods.mechanism.rod_length
-        return cls(2 * rods.damping * rods.frequency, reads, *given)
+        w1 = rods.frequency
+        return cls(w1, 2 * rods.damping * w1, reads, *given)
 
     def along(
         self,
@@ -166,8 +166,9 @@ class Law(eqx.Module):
         return Estimate(eta, rate, acceleration, jnp.sqrt(whole.P[:, 0, 0]))
 
     def start(self, z: Float[Array, "2"]) -> Filter:
-        """From eta and eta', known to a tenth."""
-        spread = jnp.stack([z[0] / 10, z[1] / 10 + z[0], self.unknown])
+        """From eta and eta', known to a tenth of their swing."""
+        swing = jnp.hypot(z[0], z[1] / self.frequency) / 10
+        spread = jnp.stack([swing, swing * self.frequency, self.unknown])
         return Filter(jnp.append(z, 0.0), jnp.diag(spread**2))
 
     def predicted(

@@ -31,6 +31,7 @@ from triskele.sensing.tool import tool_position
 
 SENSORS = ("modal", "chord", "observer")
 _PART_OF_SWING = 2.0  #: [rad] of a rod's own vibration, the longest window that still sees it
+_MOST_BENT = 0.1  #: of its length, where beams stop being linear
 _FAR = 0.2  #: a hinge that differs by more from where its rod stands was read wrongly [rad]
 Series = Float[np.ndarray, "N 3"]
 
@@ -91,10 +92,11 @@ def sense(
     given = log_from_table(log, rods.mechanism, window) if isinstance(log, Table) else log
     state = _states(rods, given)
     window = window or odd_window(_PART_OF_SWING / float(rods.frequency.max()) / given.step)
-    hinges = _hinges(given, state)
+    _check_buckling(rods, given, _columns(state.tension))
+    hinges = _hinges(given, state) if encoders else {}
     fine = _Fineness.of(robot)
     if sensor == "observer":
-        bent = _observed(rods, given, state, hinges if encoders else {}, tuning, fine)
+        bent = _observed(rods, given, state, hinges, tuning, fine)
     else:
         if not hinges:
             raise TableError(
@@ -107,6 +109,7 @@ def sense(
             else chord_weights(rods, elbow="elbow" in hinges, wrist="wrist" in hinges)
         )
         bent = _read(rods, weights, given, state, hinges, fine, window)
+    _check_bending(rods, given, bent.deflection)
     tool = tabulate(eqx.Partial(_tool, rods, closure))
     arguments = given.q, _columns(state.tension), bent.deflection
     places = np.stack(tool(*arguments), axis=1)
@@ -192,6 +195,11 @@ def _modal_weights(robot: Robot, rods: SoftRods, ends: str, hinges: dict[str, Se
     ratios = jnp.stack([modal_sensor(beam, float(d), ends=ends).tip_ratio[0] for d in lengths])
     if "elbow" in hinges:
         return Weights(-ratios, ratios, jnp.zeros(3))
+    if ends != "pinned-pinned":
+        raise InputError(
+            f"A {ends} rod is seen from the tangent at its elbow: the log needs elbow1 to elbow3 "
+            "as well. Rods of a Delta are pinned-pinned."
+        )
     # a slope seen from the chord is less by the turn of the chord itself
     return Weights(jnp.zeros(3), ratios / (1 - ratios / lengths), jnp.zeros(3))
 
@@ -207,29 +215,22 @@ def _observed(
     tuning: Tuning,
     fine: _Fineness,
 ) -> _Bent:
-    slopes = None
+    slopes, spread = None, 0.0
     if "wrist" in hinges:
+        read = Weights(jnp.zeros(3), jnp.ones(3), jnp.zeros(3))  # the slope itself
+        law = eqx.Partial(_spread, rods, read, ("wrist",), fine)
+        spread = float(_columns(tabulate(law)(log.q, hinges["wrist"])).max())
         slopes = jnp.asarray(_columns(wrist_slopes(state, tuple(hinges["wrist"].T))))
     parts = (state.cosine, state.elbow, state.wrist, state.tension)
     inputs = rod_inputs(rods, *(jnp.asarray(_columns(part)) for part in parts))
-    _check_buckling(log, np.asarray(inputs.stiffness), _columns(state.tension))
     traced = Tuning(*(jnp.asarray(part, float) for part in tuning))
     start = jnp.asarray(forced_motion(rods, inputs, log.step))
-    numbers = jnp.asarray(log.step), start, slopes, traced, fine.passive
+    numbers = jnp.asarray(log.step), start, slopes, traced, jnp.asarray(spread)
     eta = (np.pi * np.asarray(part) for part in observed(rods, inputs, *numbers))
     eta, rate, bend, sigma = eta
     rest = np.asarray(inputs.rest)
     rest_rate, rest_bend = derivatives(rest, log.step)
     return _Bent(rest - eta, rest_rate - rate, rest_bend - bend, sigma)
-
-
-def _check_buckling(log: Log, stiffness: Series, tension: Series) -> None:
-    if (stiffness <= 0).any():
-        row, limb = np.unravel_index(stiffness.argmin(), stiffness.shape)
-        raise InputError(
-            f"{log.table.place}, row {row + 1}: the rod of limb {limb + 1} is pushed by "
-            f"{-tension[row, limb]:.4g} N and buckles. Are payload, units and section right?"
-        )
 
 
 # What every sensor needs
@@ -252,6 +253,37 @@ def _states(rods: SoftRods, log: Log) -> RodState:
             "rods do not reach the platform. Are units, signs and zeros right?"
         )
     return tabulate(eqx.Partial(rod_state, rods))(log.q, log.qd, log.qdd)
+
+
+def _check_buckling(rods: SoftRods, log: Log, tension: Series) -> None:
+    """Raise the sentence if a rod is pushed by more than Euler's load, or cannot swing at all."""
+    if rods.damping >= 1:
+        raise InputError(
+            f"The damping ratio of the rods is {rods.damping:g}: they would not swing at all. It "
+            "is below 1, for metal about 0.01."
+        )
+    d = np.asarray(rods.mechanism.rod_length)
+    most = np.pi**2 * float(rods.bending) / d**2 * (1 - rods.damping**2)
+    used = -tension / most
+    if not np.isfinite(used).all() or used.max() >= 1:
+        row, limb = np.unravel_index(np.nan_to_num(used, nan=np.inf).argmax(), used.shape)
+        raise InputError(
+            f"{log.table.place}, row {row + 1}: the rod of limb {limb + 1} is pushed by "
+            f"{-tension[row, limb]:.4g} N and buckles at {most[limb]:.4g} N. Are payload, units, "
+            "section and accelerations right?"
+        )
+
+
+def _check_bending(rods: SoftRods, log: Log, delta: Series) -> None:
+    d = np.asarray(rods.mechanism.rod_length)
+    part = np.abs(delta) / d
+    if not (part < _MOST_BENT).all():
+        row, limb = np.unravel_index(np.nan_to_num(part, nan=np.inf).argmax(), part.shape)
+        raise TableError(
+            f"{log.table.place}, row {row + 1}: the rod of limb {limb + 1} would bend by "
+            f"{delta[row, limb]:.4g} m and is {d[limb]:.4g} m long. Are angles, accelerations and "
+            "units right?"
+        )
 
 
 def _margin(rods: SoftRods, q: Scalars) -> Array:

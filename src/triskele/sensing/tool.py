@@ -39,8 +39,6 @@ def tool_position(
         chord_length(rods, delta.rod_length[i], deflection[i], tension[i], closure)
         for i in range(3)
     ]
-    if closure == "rigid":
-        return delta.forward(q).components
     return _with_rods(delta, tuple(lengths)).forward(q).components
 
 
@@ -50,6 +48,8 @@ def chord_length(
     """Distance from elbow to wrist [m], equation (1)."""
     if closure not in CLOSURES:
         raise InputError(f"There is no closure '{closure}'. {did_you_mean(closure, CLOSURES)}")
+    if closure == "rigid":
+        return d + 0 * delta
     if closure == "published":
         return safe_sqrt(d * d + delta * delta)
     bent = d - delta * delta / (4 * d)

@@ -33,7 +33,7 @@ from triskele.sensing.sense import Sensed, sense
 
 BITS = (12, 14, 16, 17, 18, 19, 20, 21, 22, 23)
 _ELEMENTS = 2  #: per link, in simulations
-_EDGE = 10  #: samples at either end, where derivatives are one-sided, are not judged
+EDGE = 10  #: samples at either end, where derivatives are one-sided, are not judged
 Progress = Callable[[float], None]
 Series = Float[np.ndarray, "N _"]
 
@@ -84,21 +84,19 @@ class Errors(NamedTuple):
 
 def errors_of(truth: Truth, sensed: Sensed, every: int = 1) -> Errors:
     """How far `sensed` is from the `truth`, of which it saw one sample in `every`."""
-    fine = slice(_EDGE * every, -_EDGE * every or None, every)
-    rough = slice(_EDGE, -_EDGE)
+    rough = slice(EDGE, len(sensed.t) - EDGE)
     step = float(truth.t[1] - truth.t[0])
     true = (truth.deflection, *derivatives(truth.deflection, step, 5))
     found = (sensed.deflection, sensed.speed, sensed.acceleration)
     deflection, speed, acceleration = (
-        _worst(a[fine], b[rough]) for a, b in zip(true, found, strict=True)
+        _worst(a[::every][rough], b[rough]) for a, b in zip(true, found, strict=True)
     )
-    tool = np.linalg.norm(truth.tool[fine] - sensed.tool[rough], axis=1).max()
+    tool = np.linalg.norm((truth.tool[::every] - sensed.tool)[rough], axis=1).max()
     return Errors(deflection, speed, acceleration, float(tool))
 
 
 def _worst(true: Series, found: Series) -> float:
-    rows = min(len(true), len(found))
-    gap = np.abs(true[:rows] - found[:rows]).max(axis=0)
+    gap = np.abs(true - found).max(axis=0)
     return float((gap / np.abs(true).max(axis=0)).max())
 
 
@@ -179,12 +177,19 @@ def encoder_trials(
     """Errors of `sensors` with wrist encoders of so many `bits`, one sample in `every`."""
     if not bits or not every or not sensors:
         raise InputError("A trial needs a sensor, a number of bits and a rate at least.")
+    least = len(truth.t[:: max(every)])
+    if least < 4 * EDGE:
+        raise InputError(
+            f"The slowest rate leaves {least} samples of the motion; {4 * EDGE} are needed. Take a "
+            "longer motion, or a higher rate."
+        )
     found, count = [], len(sensors) * len(bits) * len(every)
     for sensor in sensors:
         for step in every:
             for fine in bits:
                 seen = _with_bits(robot, fine)
-                log = truth.log(bits=fine, every=step)
+                motors = None if robot.encoders is None else robot.encoders.motor_bits
+                log = truth.log(bits=fine, motor_bits=motors, every=step)
                 sensed = sense(seen, log, sensor, payload, tuning=tuning)
                 rate = 1 / (step * float(truth.t[1] - truth.t[0]))
                 found.append(EncoderTrial(sensor, fine, rate, errors_of(truth, sensed, step)))
