@@ -61,6 +61,7 @@ def test_joints_that_are_springs_have_torques_but_no_loads(cli):
     assert "the joints of this robot are springs" in result.err
 
 
+@pytest.mark.long
 def test_simulate_holds_falls_and_says_why_it_ended(cli, tmp_path):
     at = ("--at", "0.05,0,-0.5", "--duration", "0.3", "--rate", "100")
     held = json.loads(succeeds(cli("simulate", KUO, *at, "--torque", "hold", "--json")).out)

@@ -58,7 +58,8 @@ def elbows_inwards(robot):
 @pytest.mark.parametrize(
     "name, variants",
     [
-        ("flexible_delta", (uneven, clockwise, elbows_inwards)),  # one rod per limb
+        # one rod per limb
+        pytest.param("flexible_delta", (uneven, clockwise, elbows_inwards), marks=pytest.mark.long),
         ("omron_mini_delta", (uneven,)),  # pairs
         ("d3s_800", (uneven,)),  # pairs with connecting rods
         ("abb_irb360_6_1600", (uneven, clockwise)),  # pairs and a telescope

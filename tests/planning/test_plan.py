@@ -106,6 +106,7 @@ def test_an_rms_torque_that_binds_is_kept_over_motion_and_dwell():
     assert rested.duration < found.duration
 
 
+@pytest.mark.long
 def test_a_payload_with_tolerances_is_safe_in_its_extremes():
     motor = {"peak_torque": 0.4, "peak_speed": 120.0}
     robot = with_motor(limited(**KINEMATIC), **motor)

@@ -17,10 +17,10 @@ Handle = Callable[[ArrayLike, ArrayLike, ArrayLike, ArrayLike], np.ndarray]
 
 
 def sensor_function(rods: SoftRods) -> Handle:
-    """(delta1, delta2, delta3, x, y, z) [m] of (q, qd, qdd, wrist), or (N, 6) of N of each.
+    """Deflections and tool, (delta1, delta2, delta3, x, y, z) [m], of (q, qd, qdd, wrist).
 
-    `wrist` are the angles of the hinges at the platform, see `chord.Hinges`. All six are NaN where
-    the rods would not reach the platform: the motors cannot be there.
+    Of N of each, (N, 6). `wrist` are the angles of the hinges at the platform, see `chord.Hinges`.
+    All six are NaN where the rods would not reach the platform: the motors cannot be there.
     """
     fixed: SoftRods = jax.tree.map(np.asarray, rods)
     weights = jax.tree.map(np.asarray, chord_weights(rods, elbow=False, wrist=True))
