@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from triskele.sensing.sense import Sensed
     from triskele.sensing.trial import EncoderTrial, Truth
 
-_MOST_BITS = 40
 _FACTS = ("geometry", "bodies.rod", "bodies.platform", "sections", "materials", "encoders")
 LogFile = Annotated[Path, typer.Option("--log", help="Table of encoders (.csv, .parquet).")]
 Sensor = Annotated[str, typer.Option(help="modal, chord or observer.")]
@@ -186,6 +185,8 @@ def _print_sensed(data: dict) -> None:
 
 def _numbers(text: str, place: str) -> list[int]:
     """`12,14,16` or `12-23`."""
+    from triskele.sensing.encoder import MOST_BITS
+
     found = []
     for part in text.split(","):
         first, dash, last = part.partition("-")
@@ -194,8 +195,8 @@ def _numbers(text: str, place: str) -> list[int]:
         except ValueError:
             raise InputError(f"{place} is '{text}'; write 12,14,16 or 12-23.") from None
         found += range(ends[0], ends[1] + 1)
-    if not found or min(found) < 1 or max(found) > _MOST_BITS:
-        raise InputError(f"{place} is '{text}'; write 12,14,16 or 12-23, from 1 to {_MOST_BITS}.")
+    if not found or min(found) < 1 or max(found) > MOST_BITS:
+        raise InputError(f"{place} is '{text}'; write 12,14,16 or 12-23, from 1 to {MOST_BITS}.")
     return found
 
 
