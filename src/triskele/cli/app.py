@@ -13,6 +13,7 @@ import typer
 from typer.exceptions import Abort, Exit, TyperException
 
 from triskele.cli import (
+    control,
     describe,
     dynamics,
     flexible,
@@ -56,6 +57,7 @@ app.command("modes")(flexible.modes)
 app.command("vibrate")(flexible.vibrate)
 app.command("sense")(sensing.sense)
 app.command("encoders")(sensing.encoders)
+app.command("bandwidth")(control.bandwidth)
 app.command("reproduce")(reproduce.reproduce)
 
 
