@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 from benchmarks import (
+    control,
     dynamics,
     flexible,
     ik,
@@ -26,6 +27,7 @@ CORE_FASTER = 10.0  #: times that toppra takes longer for a profile without jerk
 REAL_TIME = {36: 10.0, 108: 2.0, 48: 10.0}  #: times faster than real time, by unknowns
 MAP = 5.0  #: CPU time of 1000 poses [s]
 ONE_SENSE, MANY_SENSE = 50.0, 1.0  #: CPU time of the chord sensor [us]: a call, and in batches
+SECOND, SECOND_HOPED = 0.3, 0.1  #: CPU time of a controlled second [s]: goal and hope
 WHOLE, HOPED = 3.0, 1.0  #: CPU time of a plan with jerk limits [s]: goal and hope
 
 
@@ -155,6 +157,16 @@ def of_sensing(found: sensing.Sensing) -> list[Goal]:
     one = Goal(text, 1e6 * found.one, ONE_SENSE, at_most=True)
     text = f"the same in batches of {found.samples:,}, a sample, CPU time in us"
     return [one, Goal(text, 1e6 * found.many, MANY_SENSE, at_most=True)]
+
+
+def of_control(found: control.Control) -> list[Goal]:
+    """A simulated second of the compliant 3PRS under control."""
+    text = f"a controlled second, CPU time in s (step error {found.step_error:.0e}"
+    text += f"; a map of {found.sets} gain sets takes {found.gains:.0f} s"
+    return [
+        Goal(f"{text})", found.second, SECOND, at_most=True),
+        Goal(f"{text}; hope)", found.second, SECOND_HOPED, at_most=True, counts=False),
+    ]
 
 
 def fails(races: tuple[Race, ...]) -> str | None:

@@ -13,6 +13,7 @@ from triskele.kinematics.build import build
 from triskele.kinematics.cycles import (
     check_motion,
     joint_motion_along,
+    joint_sine,
     pick_and_place,
     rating_cycle,
 )
@@ -149,3 +150,29 @@ def test_another_motion_or_geometry_is_not_another_compilation():
         joint_motion_along(mechanism, motion)
         compiled = [event for event in events if "backend_compile" in event]
         assert bool(compiled) == (length == 0.3)
+
+
+# Joints that move as sines
+
+
+@pytest.mark.long
+def test_joints_move_as_sines_and_the_platform_follows():
+    """Sliders of the 3PRS a third of a turn apart: what comes back are these sines."""
+    mechanism = build(load("compliant_3prs"))
+    phase, w = np.radians([0, -120, -240]), np.pi
+    motion = joint_sine(mechanism, (2e-3,) * 3, frequency=0.5, phase=phase, duration=2.0, rate=31.5)
+    assert motion.coordinates == ("z", "psi", "theta")
+    joints, home = joint_motion_along(mechanism, motion), 0.125137 - 0.04761 - 0.109215 / 2**0.5
+    angle = w * np.asarray(motion.t)[:, None] + phase
+    assert np.allclose(joints.q, home + 2e-3 * np.sin(angle), rtol=0, atol=1e-12)
+    assert np.allclose(joints.qd, 2e-3 * w * np.cos(angle), rtol=0, atol=1e-11)
+    assert np.allclose(joints.qdd, -2e-3 * w**2 * np.sin(angle), rtol=0, atol=1e-10)
+    tilt = np.degrees(np.linalg.norm(np.asarray(motion.x)[:, 1:], axis=1))
+    assert tilt == pytest.approx(np.degrees(2e-3 / 0.04761), rel=0.04)  # of small angles
+
+
+@pytest.mark.long
+def test_joints_that_would_move_too_far_are_refused():
+    mechanism = build(load("compliant_3prs"))
+    with pytest.raises(OutOfReach, match="loops cannot be closed"):
+        joint_sine(mechanism, (0.2,) * 3, frequency=0.5, duration=2.0, rate=31.5)

@@ -511,3 +511,55 @@ def test_what_makes_no_motion_is_refused_in_one_sentence(case):
 
 def test_every_law_is_offered_by_its_name():
     assert {name: getattr(motions, name) for name in LAWS} == LAWS
+
+
+# Sines and sweeps
+
+
+def test_a_sine_has_the_amplitude_and_phase_of_each_coordinate():
+    w, t = 2 * math.pi * 3, np.linspace(0, 0.5, 501)
+    motion = motions.sine(
+        (0.08, 0.0, 0.1), (2e-3, 0.02, 0.0), frequency=3.0, phase=(0.0, 1.0, 0.0), duration=0.5
+    )
+    x, xd, xdd, xddd = orders(motion)
+    assert np.asarray(motion.t) == pytest.approx(t)
+    assert x[:, 0] == pytest.approx(0.08 + 2e-3 * np.sin(w * t), abs=1e-15)
+    assert xd[:, 1] == pytest.approx(0.02 * w * np.cos(w * t + 1), abs=1e-12)
+    assert xdd[:, 1] == pytest.approx(-0.02 * w**2 * np.sin(w * t + 1), abs=1e-10)
+    assert xddd[:, 0] == pytest.approx(-2e-3 * w**3 * np.cos(w * t), abs=1e-9)
+    assert not xd[:, 2].any()
+
+
+def test_a_sweep_passes_all_frequencies_of_its_band_and_rests():
+    """From 1 to 21 Hz in 4 s: (1 + 21) / 2 * 4 = 44 turns, at 11 Hz in the middle."""
+    motion = motions.sweep((0.08,) * 3, (1e-3, 0, 0), band=(1.0, 21.0), length=4.0, rest=1.0)
+    t, x = np.asarray(motion.t), np.asarray(motion.x[:, 0]) - 0.08
+    assert t[-1] == pytest.approx(5.0)
+    for values in orders(motion)[1:]:
+        assert np.abs(values[0]).max() < 1e-12
+        assert not values[t > 4.0 + 1e-9].any()
+    assert np.abs(x[t > 4.0 + 1e-9]).max() < 1e-15
+    middle = (t > 0.4) & (t < 3.6)
+    ups = t[middle][:-1][(x[middle][:-1] <= 0) & (x[middle][1:] > 0)]
+    turns = ups + 5 * ups**2 / 2  # of f = 1 + 5 t
+    assert turns == pytest.approx(np.rint(turns), abs=0.02)
+    assert np.array_equal(np.diff(np.rint(turns)), np.ones(len(ups) - 1))
+    assert np.abs(x[middle]).max() == pytest.approx(1e-3, rel=1e-3)
+    assert np.abs(x).max() <= 1e-3
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: motions.sine((0.1,) * 3, (1e-3,) * 3, frequency=0.0, duration=1.0),
+        lambda: motions.sine((0.1,) * 3, (1e-3,) * 2, frequency=1.0, duration=1.0),
+        lambda: motions.sine((0.1,) * 3, (1e-3,) * 3, frequency=1.0, phase=(0,), duration=1.0),
+        lambda: motions.sweep((0.1,) * 3, (1e-3,) * 3, band=(1.0,), length=1.0, rest=1.0),
+        lambda: motions.sweep((0.1,) * 3, (1e-3,) * 3, band=(1, 2), length=-1.0, rest=1.0),
+        lambda: motions.sweep((0.1,) * 3, (1e-3,) * 3, band=(1, 2), length=1.0, rest=0.0),
+    ],
+    ids=["frequency", "amplitude", "phase", "band", "length", "rest"],
+)
+def test_sines_and_sweeps_that_make_no_sense_are_refused(make, request):
+    with pytest.raises(InputError, match=request.node.callspec.id):
+        make()

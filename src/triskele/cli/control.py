@@ -409,8 +409,12 @@ def _print_modes(data: dict, asked: Asked) -> None:
     units = np.asarray(stacked(asked.mechanism.scales().platform))
     rows = []
     for name, modes in data.items():
+        f = np.array([mode["frequency"] for mode in modes])
+        shapes = units * np.array([list(mode["shape"].values()) for mode in modes])
         for mode in modes:
-            moved = np.abs(np.array(list(mode["shape"].values())) * units)
+            # Of modes at one frequency any mixture is one: they are shown together.
+            alike = np.isclose(f, mode["frequency"], rtol=1e-4)
+            moved = np.sqrt((shapes[alike] ** 2).sum(axis=0))
             parts = [
                 c for c, size in zip(mode["shape"], moved, strict=True) if size > moved.max() / 3
             ]

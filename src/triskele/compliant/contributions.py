@@ -21,7 +21,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 from numpy.typing import ArrayLike
 
-from triskele.dynamics.inverse import motor_efforts, passive_forces
+from triskele.dynamics.inverse import motor_efforts, passive_forces, with_ball_friction
 from triskele.dynamics.robot import RigidRobot
 from triskele.dynamics.wrenches import (
     STILL,
@@ -55,7 +55,6 @@ class Contributions(NamedTuple):
         return sum(bodies, start=rest)
 
 
-@eqx.filter_jit
 def contributions(
     robot: RigidRobot,
     x: ArrayLike,
@@ -71,23 +70,35 @@ def contributions(
     `force` [N] and `moment` [N m] act on the platform at its origin, in O. `count` is how often
     the energy of each flexure is counted: once, or twice as published.
     """
-    state = motion_state(robot.mechanism, *(tuple(jnp.asarray(v, float)) for v in (x, xd, xdd)))
+    given = (jnp.asarray(value, float) for value in (x, xd, xdd, force, moment))
+    found = _contributions(robot, *given)
+    return found._replace(flexures=count * found.flexures)
+
+
+@eqx.filter_jit
+def _contributions(
+    robot: RigidRobot, x: Array, xd: Array, xdd: Array, force: Array, moment: Array
+) -> Contributions:
+    state = motion_state(robot.mechanism, tuple(x), tuple(xd), tuple(xdd))
     kinds: dict[str, list[int]] = {}
     for place, name in enumerate(robot.mechanism.bodies):
         kinds.setdefault(name.rstrip("_123ab"), []).append(place)
     moving, turning = _split(robot)
-    zero = tuple(jnp.zeros_like(q) for q in state.q)
     springless = eqx.tree_at(lambda r: r.springs, robot, (None,) * len(robot.springs))
     sprung = _handed(state, *passive_forces(robot, state))
     rubbing = _handed(state, *passive_forces(springless, state))
+    if robot.ball_friction is not None:
+        W = with_ball_friction(robot, state, (STILL,) * len(state.T))
+        balls = _handed(state, *pulled_back(robot.mechanism, state.q, state.x, W))
+        sprung, rubbing = sprung + balls, rubbing + balls
+    still = tuple(jnp.zeros_like(value) for value in state.x)
     return Contributions(
         translation={kind: _bodies(robot, state, moving, places) for kind, places in kinds.items()},
         rotation={kind: _bodies(robot, state, turning, places) for kind, places in kinds.items()},
-        flexures=count * (sprung - rubbing),
+        flexures=sprung - rubbing,
         friction=rubbing,
-        motors=_handed(state, motor_efforts(robot, state), tuple(0.0 * v for v in state.x)),
-        external=_external(robot, state, jnp.asarray(force, float), jnp.asarray(moment, float))
-        + stacked(zero),
+        motors=_handed(state, motor_efforts(robot, state), still),
+        external=_external(robot, state, force, moment),
     )
 
 

@@ -67,7 +67,7 @@ class Bandwidth(NamedTuple):
     coordinate: str
     gain: float  #: |H| at the reference frequency
     relative: float | None  #: [Hz], against that; None: beyond the band
-    absolute: float | None  #: [Hz], against the command
+    absolute: float | None  #: [Hz], against the command; None also if it never comes that far
     peak: float  #: greatest |H| over that gain
     peak_frequency: float  #: [Hz]
 
@@ -185,19 +185,19 @@ def bandwidths(found: Response, reference: float) -> tuple[Bandwidth, ...]:
 
 
 def _falls_below(f: np.ndarray, size: np.ndarray, level: float) -> float | None:
-    """The first frequency at which `size` falls below `level`; None if it does not."""
+    """The first frequency at which `size` falls below `level`; None if it never does, or is."""
     below = np.flatnonzero(size < level)
-    if not len(below):
+    if not len(below) or below[0] == 0:
         return None
     k = int(below[0])
-    if k == 0 or len(f) < 4:
+    if len(f) < 4:
         return float(f[k])
     from scipy.interpolate import CubicSpline
     from scipy.optimize import brentq
 
     curve = CubicSpline(f, np.log(size / level))
-    if not curve(f[k - 1]) > 0 > curve(f[k]):
-        return float(f[k])
+    if curve(f[k - 1]) <= 0:  # by rounding: it is the point itself
+        return float(f[k - 1])
     return float(brentq(curve, f[k - 1], f[k]))  # pyright: ignore[reportArgumentType]
 
 
@@ -427,21 +427,13 @@ def stability_map(
     if rule.position_period is None:
         raise InputError("A continuous position loop has no periods to simulate; give a period.")
     both = np.stack(np.meshgrid(kV, kP, indexing="ij"), axis=-1).reshape(-1, 2)
-    fastest = Cascade(
-        rule.position_gain,
-        jnp.asarray(kP.max()),
-        rule.integral_gain * kP.max() / rule.velocity_gain,
-        rule.position_period,
-        rule.velocity_period,
-        rule.delay,
-    )
-    each = Cascade(
-        jnp.asarray(both[:, 0]),
-        jnp.asarray(both[:, 1]),
-        rule.integral_gain / rule.velocity_gain * jnp.asarray(both[:, 1]),
-        rule.position_period,
-        rule.velocity_period,
-        rule.delay,
+    ratio = rule.integral_gain / rule.velocity_gain
+    most = jnp.asarray(kP.max(), float)
+    fastest = eqx.tree_at(_inner, rule, (most, most * ratio))
+    each = eqx.tree_at(
+        lambda rule: (rule.position_gain, *_inner(rule)),
+        rule,
+        (jnp.asarray(both[:, 0]), jnp.asarray(both[:, 1]), ratio * jnp.asarray(both[:, 1])),
     )
     jump = _jump(model, x, rule.position_period, periods)
     t, moved = responses(
@@ -454,6 +446,10 @@ def stability_map(
         progress=progress,
     )
     return found._replace(simulated=_grown(model, x, jump, t, moved).reshape(len(kV), len(kP)))
+
+
+def _inner(rule: Cascade) -> tuple:
+    return rule.velocity_gain, rule.integral_gain
 
 
 def _jump(model: Plant, x: np.ndarray, period: float, periods: int) -> Motion:

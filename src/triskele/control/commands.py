@@ -96,12 +96,13 @@ def at_rest(model: Plant, control: Cascade, table: References, x: Float[Array, "
     for _ in range(_NEWTON):
         at = linear(model.load, place)
         torque = at.tau / drive.ratio
-        twist = 0.0 if drive.coupling is None else np.asarray(drive.coupling.twist(torque))
+        soft = model.actuators.coupling
+        twist = 0.0 if soft is None else np.asarray(soft.twist(jnp.asarray(torque)))
         miss = drive.ratio * (at.q - np.asarray(model.zero)) + twist - angle
         if not np.isfinite(miss).all() or np.abs(miss).max() < 1e-10:
             break
         about = linear_plant(model, place)
-        place = place - np.linalg.solve(about.shaft + about.windup, miss)
+        place = place - np.linalg.solve(about.shaft + about.windup[0], miss)
     if not np.abs(miss).max() < 1e-6:
         raise InputError("The robot finds no rest at the first command; is its pose in reach?")
     current = torque / drive.torque_constant - np.asarray(table.current[0])

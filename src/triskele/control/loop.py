@@ -196,11 +196,15 @@ def _staircase(w: float, T: float) -> complex:
 def _asked(item: Loop, w: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Motor angles, speeds and currents that unit sines of the platform ask for."""
     plant, nothing = item.plant, np.zeros((item.n, item.n), complex)
-    angles = plant.shaft + plant.windup if item.feed.windup else plant.shaft
+
+    def moving(parts: tuple[np.ndarray, ...]) -> np.ndarray:
+        """Of x, xd and xdd, for unit sines."""
+        return parts[0] + 1j * w * parts[1] - w * w * parts[2]
+
+    angles = plant.shaft + (moving(plant.windup) if item.feed.windup else nothing)
     speeds = 1j * w * angles if item.feed.velocity else nothing
-    static, viscous, inertial = plant.asked
-    fed = static + 1j * w * viscous - w * w * inertial if item.feed.torque else nothing
-    return angles.astype(complex), speeds, fed
+    fed = moving(plant.asked) if item.feed.torque else nothing
+    return angles, speeds, fed
 
 
 # Margins

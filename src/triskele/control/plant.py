@@ -141,7 +141,7 @@ class LinearPlant(NamedTuple):
     motor: Float[np.ndarray, "n k"]  #: th1 from y
     speed: Float[np.ndarray, "n k"]  #: th1' from y
     shaft: Float[np.ndarray, "n n"]  #: i dq/dx: motor angles per x, couplings not wound up
-    windup: Float[np.ndarray, "n n"]  #: twist of the couplings that holding x takes, per x
+    windup: tuple[Float[np.ndarray, "n n"], ...]  #: twist of couplings that x, xd, xdd take
     asked: tuple[Float[np.ndarray, "n n"], ...]  #: currents that x, xd and xdd of the load take
     x: Float[np.ndarray, " n"]  #: the pose
 
@@ -164,7 +164,7 @@ def linear_plant(plant: Plant, x: ArrayLike, *, dry: bool = False) -> LinearPlan
         A = np.block([[zero, one], [-inverse @ K, -inverse @ d]])
         B = np.vstack([zero, inverse @ N.T @ np.diag(kT)])
         motor, speed = np.hstack([N, zero]), np.hstack([zero, N])
-        return LinearPlant(A, B, motor, speed, N, zero, asked, pose)
+        return LinearPlant(A, B, motor, speed, N, (zero,) * 3, asked, pose)
     kt = np.diag(np.where(tau >= 0, drive.coupling.stiffness, drive.coupling.reverse))
     rubbing = drive.damping + (drive.coulomb / drive.coulomb_speed if dry else 0.0)
     ct, c1, J = (np.diag(v) for v in (drive.coupling.damping, rubbing, drive.rotor_inertia))
@@ -174,9 +174,9 @@ def linear_plant(plant: Plant, x: ArrayLike, *, dry: bool = False) -> LinearPlan
     A = np.block([[zero, one, zero, zero], motion, [zero, zero, zero, one], rotor])
     B = np.vstack([zero, zero, zero, np.linalg.inv(J) @ np.diag(kT)])
     motor, speed = (np.hstack([*(zero,) * k, one, *(zero,) * (3 - k)]) for k in (2, 3))
+    windup = tuple(np.linalg.inv(kt) @ np.diag(kT) @ load for load in asked)
     own = (zero, np.diag(1 / kT) @ c1 @ N, np.diag(1 / kT) @ J @ N)  # of the rotors
     asked = tuple(load + more for load, more in zip(asked, own, strict=True))
-    windup = np.linalg.inv(kt) @ np.diag(kT) @ asked[0]
     return LinearPlant(A, B, motor, speed, N, windup, asked, pose)
 
 

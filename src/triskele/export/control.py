@@ -26,9 +26,9 @@ def tracking_table(mechanism: AbstractMechanism, run: Tracking) -> Table:
 
 
 def response_table(found: Response) -> Table:
-    """Columns f [Hz], and magnitude and phase [deg] of each coordinate."""
+    """Columns f [Hz], and magnitude and phase [rad] of each coordinate."""
     columns: dict[str, tuple[str, np.ndarray]] = {"f": ("Hz", found.frequencies)}
     for name, column in zip(found.coordinates, found.values.T, strict=True):
         columns[f"{name}_gain"] = ("", np.abs(column))
-        columns[f"{name}_phase"] = ("deg", np.degrees(np.unwrap(np.angle(column))))
+        columns[f"{name}_phase"] = ("rad", np.unwrap(np.angle(column)))
     return Table(columns, "response")
