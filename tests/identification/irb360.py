@@ -2,18 +2,25 @@
 
 from functools import lru_cache
 
+import equinox as eqx
+import jax.numpy as jnp
 import numpy as np
 
 from triskele.description.load import load
 from triskele.dynamics.robot import rigid
 from triskele.identification.regressor import torque_regressor
+from triskele.laws.friction import FrictionLaw
 
 L_A, L = 0.5, 1.106  # arm and rod [m]
 
 
 @lru_cache(maxsize=1)
 def robot():
-    return rigid(load("abb_irb360_6_1600"))
+    """As in its file, and balls that do not rub yet: so that all tests share compiled code."""
+    zero = jnp.zeros(())
+    model = rigid(load("abb_irb360_6_1600"))
+    balls = FrictionLaw(zero, zero, zero + 0.01)
+    return eqx.tree_at(lambda r: r.ball_friction, model, balls, is_leaf=lambda leaf: leaf is None)
 
 
 @lru_cache(maxsize=4)

@@ -25,7 +25,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Array, Float
 
 from triskele.dynamics.inverse import (
     joint_directions,
@@ -35,7 +35,7 @@ from triskele.dynamics.inverse import (
     unit_inertias,
 )
 from triskele.dynamics.robot import RigidRobot
-from triskele.dynamics.wrenches import STILL, MotionState, motion_state, to_joints
+from triskele.dynamics.wrenches import MotionState, motion_state, to_joints
 from triskele.errors import InputError
 from triskele.kinematics.mechanism import AbstractMechanism
 from triskele.laws.friction import FrictionLaw
@@ -43,6 +43,7 @@ from triskele.numerics import Scalar, Scalars, safe_divide, safe_norm, tabulate
 from triskele.spatial.vectors import dot
 
 Series = Float[np.ndarray, "N n"]
+AnySeries = Float[np.ndarray, "..."] | Float[Array, "..."]
 INERTIA = ("m", "mc_x", "mc_y", "mc_z", "xx", "yy", "zz", "xy", "yz", "xz")
 UNITS = ("kg", *("kg m",) * 3, *("kg m^2",) * 6)
 _SMOOTHING = 0.01  #: of a joint without friction in its file [rad/s, m/s], as in files
@@ -103,40 +104,65 @@ def torque_regressor(
     `distinct` names parts whose bodies have parameters each of their own, as "arm"; with
     `balls` the friction of ball joints is wanted too.
     """
-    kernel = eqx.Partial(_parts, robot, balls)
-    found = tabulate(kernel)(x, xd, xdd)
-    acceleration, directions, qd, qdd, speeds, slides, rubbing, springs = (
-        np.stack(part, axis=-1) if part else np.zeros((len(x), 0)) for part in found
-    )
-    names, n = _groups(robot.mechanism, distinct), qd.shape[1]
-    bodies = len(robot.mechanism.bodies)
-    gram = np.einsum(
-        "nibkr,nblr->nibkl",
-        directions.reshape(-1, n, bodies, 4, 3),
-        acceleration.reshape(-1, bodies, 4, 3),
-    )
-    Y = np.einsum("nibkl,klp->nibp", gram, unit_inertias())
+    groups = _groups(robot.mechanism, distinct)
+    found = tabulate(eqx.Partial(_parts, robot, balls))(x, xd, xdd)
+    parts = _Parts(*(np.stack(p, axis=-1) if p else np.zeros((len(x), 0)) for p in found))
+    matrix, known = _assembled(robot, parts, groups, balls, friction)
+    named = _names(robot, groups, balls, friction)
+    return Regressor(np.asarray(matrix), named, np.asarray(known), parts.qd)
+
+
+class _Parts(NamedTuple):
+    """All that (1) to (4) are made of, one row per sample."""
+
+    acceleration: AnySeries  #: Tdd - G, entry by entry
+    directions: AnySeries  #: dT_i, joint by joint
+    qd: AnySeries
+    qdd: AnySeries
+    speeds: AnySeries  #: of the slides
+    slides: AnySeries  #: dl/dq_i, joint by joint
+    rubbing: AnySeries  #: (4), joint by joint
+    springs: AnySeries
+
+
+def _assembled(
+    robot: RigidRobot, parts: _Parts, groups: dict[str, list[int]], balls: bool, friction: bool
+) -> tuple[AnySeries, AnySeries]:
+    """Y and what is known, of NumPy arrays or under a trace of JAX."""
+    xp = np if isinstance(parts.qd, np.ndarray) else jnp
+    (N, n), bodies = parts.qd.shape, len(robot.mechanism.bodies)
+    directions = parts.directions.reshape(N, n, bodies, 4, 3)
+    acceleration = parts.acceleration.reshape(N, bodies, 4, 3)
     place = robot.mechanism.bodies.index(robot.carrier)
-    known = Y[:, :, place] @ np.asarray(robot.payload)
-    columns, parameters = [], []
-    for part, members in names.items():
-        columns.append(Y[:, :, members].sum(axis=2))
-        parameters += [Parameter(part, *pair) for pair in zip(INERTIA, UNITS, strict=True)]
-    for block, named in _of_drives(robot, qd, qdd, friction):
-        columns.append(block)
-        parameters += named
+    columns, known = [], 0.0
+    for members in groups.values():
+        gram = xp.einsum(
+            "nibkr,nblr->nikl", directions[:, :, members], acceleration[:, members], optimize=True
+        )
+        columns.append(xp.einsum("nikl,klp->nip", gram, unit_inertias()))
+    gram = xp.einsum("nikr,nlr->nikl", directions[:, :, place], acceleration[:, place])
+    known = xp.einsum("nikl,klp->nip", gram, unit_inertias()) @ np.asarray(robot.payload)
+    columns += [block for block, _ in _of_drives(robot, parts.qd, parts.qdd, friction)]
     if friction:
-        columns.append(_of_slides(robot, speeds, slides.reshape(len(x), n, -1)))
-        parameters += [p for k in _sliding(robot.mechanism) for p in _slide_names(robot, k)]
+        columns += _of_slides(robot, parts.speeds, parts.slides.reshape(N, n, -1))
     if balls:
-        columns.append(rubbing.reshape(len(x), n, 2))
-        parameters += [
-            Parameter("balls", "coulomb", "N m"),
-            Parameter("balls", "viscous", "N m s/rad"),
-        ]
-    matrix = np.concatenate(columns, axis=2)
-    known = known + springs if springs.shape[1] else known
-    return Regressor(matrix, tuple(parameters), known, qd)
+        columns.append(parts.rubbing.reshape(N, n, 2))
+    known = known + parts.springs if parts.springs.shape[1] else known
+    return xp.concatenate(columns, axis=2), known
+
+
+def _names(
+    robot: RigidRobot, groups: dict[str, list[int]], balls: bool, friction: bool
+) -> tuple[Parameter, ...]:
+    """Of the columns that `_assembled` makes, in their order."""
+    nothing = np.zeros((1, len(robot.mechanism.joint_coordinates)))
+    found = [Parameter(part, *p) for part in groups for p in zip(INERTIA, UNITS, strict=True)]
+    found += [p for _, named in _of_drives(robot, nothing, nothing, friction) for p in named]
+    if friction:
+        found += [p for k in _sliding(robot.mechanism) for p in _slide_names(robot, k)]
+    if balls:
+        found += _friction_names("balls", turning=True)
+    return tuple(found)
 
 
 def _groups(mechanism: AbstractMechanism, distinct: Sequence[str]) -> dict[str, list[int]]:
@@ -181,7 +207,7 @@ def _ball_columns(robot: RigidRobot, state: MotionState, dT: tuple) -> Scalars:
     """Equation (4) for one joint: the factors of c and of v."""
     law = robot.ball_friction
     w_0 = _SMOOTHING if law is None else law.smoothing_speed
-    along = state._replace(Td=tuple(_moving(frame) for frame in dT))
+    along = state._replace(Td=dT)
     dry: Scalar = 0.0
     wet: Scalar = 0.0
     pairs = zip(turning_balls(robot, state), turning_balls(robot, along), strict=True)
@@ -192,35 +218,33 @@ def _ball_columns(robot: RigidRobot, state: MotionState, dT: tuple) -> Scalars:
     return dry, wet
 
 
-def _moving(frame: object) -> object:
-    """A rate of a pose; poses that are constants have float0 leaves, which is no motion."""
-    return STILL if jax.tree.leaves(frame)[0].dtype == jax.dtypes.float0 else frame
-
-
 def _of_drives(
-    robot: RigidRobot, qd: Series, qdd: Series, friction: bool
-) -> list[tuple[np.ndarray, list[Parameter]]]:
+    robot: RigidRobot, qd: AnySeries, qdd: AnySeries, friction: bool
+) -> list[tuple[AnySeries, list[Parameter]]]:
     """Rotors that the robot has, and the friction of each drive: equation (2)."""
     found = []
     for k, joint in enumerate(robot.mechanism.joint_coordinates):
         turning = joint.unit == "rad"
-        own = np.zeros(qd.shape)
-        own[:, k] = qdd[:, k]
-        if float(robot.rotors[k]):
+        own = np.eye(qd.shape[1])[None, k, :, None]
+        if has_rotor(robot, k):
             named = [Parameter(f"drive_{k + 1}", "rotor", "kg m^2" if turning else "kg")]
-            found.append((own[:, :, None], named))
-        if not friction:
-            continue
-        block = np.zeros((*qd.shape, 2))
-        block[:, k] = _dry_and_wet(robot.drive_friction[k], qd[:, k])
-        found.append((block, _friction_names(f"drive_{k + 1}", turning)))
+            found.append((own * qdd[:, k, None, None], named))
+        if friction:
+            pair = _dry_and_wet(robot.drive_friction[k], qd[:, k])
+            found.append((own * pair[:, None], _friction_names(f"drive_{k + 1}", turning)))
     return found
 
 
-def _dry_and_wet(law: FrictionLaw | None, speed: np.ndarray) -> np.ndarray:
+def has_rotor(robot: RigidRobot, k: int) -> bool:
+    """Whether the file gives motor k an inertia; on other drives it counts to the arm."""
+    return bool(np.asarray(robot.rotors)[k])
+
+
+def _dry_and_wet(law: FrictionLaw | None, speed: AnySeries) -> AnySeries:
     """tanh(w / w_0) and w."""
-    w_0 = _SMOOTHING if law is None else float(law.smoothing_speed)
-    return np.stack([np.tanh(speed / w_0), speed], axis=-1)
+    w_0 = _SMOOTHING if law is None else float(np.asarray(law.smoothing_speed))
+    xp = np if isinstance(speed, np.ndarray) else jnp
+    return xp.stack([xp.tanh(speed / w_0), speed], axis=-1)
 
 
 def _friction_names(part: str, turning: bool) -> list[Parameter]:
@@ -238,13 +262,12 @@ def _slide_names(robot: RigidRobot, k: int) -> list[Parameter]:
     return _friction_names(coordinate.name, coordinate.unit == "rad")
 
 
-def _of_slides(robot: RigidRobot, speeds: np.ndarray, change: np.ndarray) -> np.ndarray:
-    """Equation (3), (N, n, 2 slides)."""
-    blocks = [
+def _of_slides(robot: RigidRobot, speeds: AnySeries, change: AnySeries) -> list[AnySeries]:
+    """Equation (3), (N, n, 2) for each slide."""
+    return [
         _dry_and_wet(robot.passive_friction[k], speeds[:, j])[:, None] * change[:, :, j, None]
         for j, k in enumerate(_sliding(robot.mechanism))
     ]
-    return np.concatenate([np.zeros((*change.shape[:2], 0)), *blocks], axis=2)
 
 
 def parameter_values(robot: RigidRobot, parameters: Sequence[Parameter]) -> Float[np.ndarray, " p"]:
