@@ -165,6 +165,21 @@ def _names(
     return tuple(found)
 
 
+def regressor_under_trace(
+    robot: RigidRobot, x: Float[Array, "N m"], xd: Float[Array, "N m"], xdd: Float[Array, "N m"]
+) -> tuple[Float[Array, "N n p"], Float[Array, "N n"], Float[Array, "N n"]]:
+    """Y, qd and qdd in JAX, all samples at once: what a search for motions differentiates."""
+    found = _parts(robot, False, tuple(x.T), tuple(xd.T), tuple(xdd.T))
+    parts = _Parts(*(_table(part, len(x)) for part in found))
+    matrix, _ = _assembled(robot, parts, _groups(robot.mechanism, ()), False, True)
+    return matrix, parts.qd, parts.qdd
+
+
+def _table(components: Scalars, rows: int) -> Float[Array, "N k"]:
+    spread = [jnp.broadcast_to(jnp.asarray(c, float), (rows,)) for c in components]
+    return jnp.stack(spread, axis=-1) if spread else jnp.zeros((rows, 0))
+
+
 def _groups(mechanism: AbstractMechanism, distinct: Sequence[str]) -> dict[str, list[int]]:
     """Which bodies share parameters, by the name of these."""
     parts = {part_of(body) for body in mechanism.bodies}
