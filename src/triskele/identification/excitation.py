@@ -8,11 +8,12 @@ least condition number; smoothly, with the eigenvalues lam of G = Y_r' Y_r,
     f = (ln sum lam^s + ln sum lam^-s) / 2s  ->  ln cond Y_r   as s grows               (1)
 
 or the greatest determinant, f = -ln det(Y_r' Y_r) / r (D-optimality). Limits on pose, speed,
-acceleration and torque enter as penalties on what exceeds them. The gradient is exact: df/dY is
-known in closed form and pulled back through the regressor by automatic differentiation.
+acceleration and torque enter as penalties on what exceeds them. The gradient is exact, by automatic
+differentiation through the regressor.
 
-The best of some random motions is improved step by step, by gradients. What is returned satisfies all limits of
-the robot file, loads of the rods included: if it did not, it would be made smaller until it does.
+The best of some random motions is improved step by step, by gradients. What is returned satisfies
+all limits of the robot file, loads of the rods included: if it did not, it would be made smaller
+until it does.
 A seed determines the motion. Interrupted (Ctrl-C), the search returns the best so far.
 """
 
@@ -32,12 +33,12 @@ from triskele.dynamics.robot import RigidRobot, rigid
 from triskele.dynamics.torques import torques
 from triskele.errors import InputError, OutOfReach, UnknownName, did_you_mean
 from triskele.identification.base import base_parameters
+from triskele.identification.probes import ROOM, box
 from triskele.identification.regressor import (
     parameter_values,
     regressor_under_trace,
     torque_regressor,
 )
-from triskele.kinematics.mechanism import AbstractMechanism
 from triskele.kinematics.motion import MOST_SAMPLES, Motion
 from triskele.kinematics.reach import slack
 from triskele.laws.friction import FrictionLaw
@@ -54,7 +55,6 @@ _SHARPNESS = (1.5, 12.0)  #: s of (1), from the first step to the last
 _ALLOWED = 1e-3  #: excess of what counts as inside
 _LONGEST = 10.0  #: gradient that is taken at its word
 _STEP = 0.02  #: of the search at its beginning, in half widths of the workspace
-_ROOM = 0.01  #: least slack of poses, as `reach.py` scales them
 _DEGREE = 5  #: of B-splines
 _GENTLE = 0.2  #: smoothing of Coulomb friction in the search [rad/s, m/s]
 
@@ -186,7 +186,7 @@ def _task(robot: Robot, criterion: str, basis: np.ndarray) -> _Task:
     model = rigid(robot)
     mechanism, limits = model.mechanism, robot.limits
     n = len(mechanism.joint_coordinates)
-    middle, half = _box(mechanism, limits)
+    middle, half = box(mechanism, limits)
     random = np.random.default_rng(0)
     x = middle + half * random.uniform(-0.7, 0.7, (_SAMPLES, n))
     xd, xdd = half * random.normal(size=(2, _SAMPLES, n)) * np.array([4.0, 30.0])[:, None, None]
@@ -211,39 +211,6 @@ def _task(robot: Robot, criterion: str, basis: np.ndarray) -> _Task:
         numbers(efforts) * (1 - limits.margin),
         criterion,
     )
-
-
-def _box(mechanism: AbstractMechanism, limits: Limits) -> tuple[np.ndarray, np.ndarray]:
-    """Middle and half widths of a box of poses in the workspace, by walking out from home."""
-    middle = np.array([float(np.asarray(value)) for value in mechanism.home()])
-    names = [c.name for c in mechanism.platform_coordinates]
-    room = tabulate(eqx.Partial(slack, mechanism, limits, guaranteed=True))
-    size = float(np.asarray(mechanism.scales().loops[0]))
-    half = np.full(len(middle), np.pi)
-    if limits.workspace_height is not None and "z" in names:
-        middle[names.index("z")] = sum(limits.workspace_height) / 2
-    order = sorted(range(len(names)), key=lambda j: names[j] != "z")
-    for j in order:
-        reach = 2 * size if mechanism.platform_coordinates[j].unit == "m" else np.pi
-        steps = np.linspace(-reach, reach, 801)
-        poses = np.repeat(middle[None], len(steps), axis=0)
-        poses[:, j] += steps
-        inside = np.asarray(room(poses)) > _ROOM
-        if not inside[400]:
-            raise OutOfReach("The middle of the workspace is out of reach; state its height.")
-        ends = [_run(inside[400::-1]), _run(inside[400:])]
-        low, high = -ends[0] * 2 * reach / 800, ends[1] * 2 * reach / 800
-        if names[j] == "z":
-            middle[j] += (low + high) / 2
-            half[j] = (high - low) / 2
-        else:
-            half[j] = min(-low, high)
-    return middle, np.maximum(half, 1e-9)
-
-
-def _run(inside: np.ndarray) -> int:
-    """How many steps one can go before one is outside."""
-    return int(np.argmin(inside)) - 1 if not inside.all() else len(inside) - 1
 
 
 def _poses(task: _Task, eta: np.ndarray, basis: np.ndarray) -> np.ndarray:
@@ -282,7 +249,7 @@ def _kernel(task: _Task) -> Callable[[np.ndarray, Array], tuple[tuple[Array, _Sc
     The robot's numbers are constants in it.
     """
     model, basis = _smooth(task.model), jnp.asarray(task.basis[:3])
-    limits = [(jnp.asarray(most) * _KEPT) for most in task[7:10]]
+    limits = [_KEPT * jnp.asarray(m) for m in (task.speeds, task.accelerations, task.efforts)]
 
     def total(eta: Float[Array, " k"], s: Float[Array, ""]) -> tuple[Array, _Score]:
         moved = basis @ (eta.reshape(basis.shape[2], -1) * task.half[None])
@@ -293,7 +260,7 @@ def _kernel(task: _Task) -> Callable[[np.ndarray, Array], tuple[tuple[Array, _Sc
         for series, most in zip((qd, qdd, Y @ task.values), limits, strict=True):
             excess += jnp.sum(jnp.maximum(jnp.abs(series) / most[None] - 1, 0.0) ** 2)
         room = slack(model.mechanism, task.limits, tuple(x.T), guaranteed=True)
-        excess += jnp.sum((jnp.maximum(2 * _ROOM - room, 0.0) / (10 * _ROOM)) ** 2)
+        excess += jnp.sum((jnp.maximum(2 * ROOM - room, 0.0) / (10 * ROOM)) ** 2)
         return f + _PENALTY * excess, _Score(condition, f, excess)
 
     return jax.jit(jax.value_and_grad(total, has_aux=True))
@@ -401,6 +368,8 @@ def _finished(
         float(values[0] / values[-1]),
         len(task.picked),
         demands.limits,
-        np.where(np.isfinite(history), history, np.nanmax(np.where(np.isfinite(history), history, 0))),
+        np.where(
+            np.isfinite(history), history, np.nanmax(np.where(np.isfinite(history), history, 0))
+        ),
         interrupted,
     )
