@@ -21,7 +21,7 @@ from jaxtyping import Float
 
 from triskele.dynamics.robot import RigidRobot
 from triskele.errors import InputError
-from triskele.identification.forms import Form, form_of, start_of, ten_and_slope
+from triskele.identification.forms import COORDINATES, Form, form_of, start_of, ten_and_slope
 from triskele.identification.regressor import (
     INERTIA,
     Parameter,
@@ -32,12 +32,14 @@ from triskele.identification.regressor import (
 from triskele.identification.weighted import huber_weights, spread
 
 Series = Float[np.ndarray, "N n"]
-Vector = Float[np.ndarray, " k"]
+Vector = Float[np.ndarray, " k"]  #: of unknowns
+Values = Float[np.ndarray, " p"]  #: of parameters
 INERTIA_DEVIATION = 0.2  #: s of (1) for inertia: weighed or drawn parts are so well known
 FRICTION_DEVIATION = 5.0  #: and for friction, of which one knows the order of magnitude
 _STEPS = 60
 _DONE = 1e-9  #: relative change of the cost that ends the search
-_FAINT = 1e-3  #: where to begin with a friction that the file does not have, as part of the efforts
+_FAR = 7.0  #: a logarithm moves at most so far: frictions by a thousand, masses by a million
+_FAINT = 1e-2  #: where to begin with a friction that the file does not have, as part of the efforts
 
 
 class _Piece(NamedTuple):
@@ -65,8 +67,15 @@ class Unknowns(NamedTuple):
     start: Vector
     names: tuple[str, ...]
     forms: Mapping[str, Form]
+    faint: tuple[int, ...]  #: parameters that the file does not have: nothing holds them
 
-    def values(self, u: Vector) -> tuple[Vector, Float[np.ndarray, "p k"]]:
+    def bounded(self, u: Vector) -> Vector:
+        """`u` with no logarithm so far from its start that a part would vanish."""
+        shifts = [name.split(".")[1].split("=")[0] in COORDINATES[4:] for name in self.names]
+        far = np.where(shifts, np.inf, _FAR)
+        return np.clip(u, self.start - far, self.start + far)
+
+    def values(self, u: Vector) -> tuple[Values, Float[np.ndarray, "p k"]]:
         """p(u) and dp/du."""
         p, slope, place = (
             np.zeros(len(self.parameters)),
@@ -106,7 +115,7 @@ def unknowns(
     """
     values = parameter_values(model, parameters)
     tilts = any(c.name == "theta" for c in model.mechanism.platform_coordinates)
-    pieces, start, names, saturations, shapes = [], [], [], [], {}
+    pieces, start, names, saturations, shapes, faint = [], [], [], [], {}, []
     for k, parameter in enumerate(parameters):
         part, name, _ = parameter
         if name == "m" and values[k] > 0:
@@ -126,11 +135,18 @@ def unknowns(
                 names += [f"{part}.saturating", f"{part}.saturating_speed"]
                 continue
             first = values[k] if values[k] > 0 else _FAINT * efforts
+            faint += [] if values[k] > 0 else [k]
             pieces.append(_Piece(part, (k,), 1, _exponential))
             start.append(float(np.log(first)))
             names.append(str(parameter))
     return Unknowns(
-        parameters, tuple(pieces), tuple(saturations), np.array(start), tuple(names), shapes
+        parameters,
+        tuple(pieces),
+        tuple(saturations),
+        np.array(start),
+        tuple(names),
+        shapes,
+        tuple(faint),
     )
 
 
@@ -165,12 +181,13 @@ class ConsistentFit(NamedTuple):
 
     unknowns: Unknowns
     u: Vector
-    values: Float[np.ndarray, " p"]  #: of all parameters of the regressor
+    values: Values  #: of all parameters of the regressor
     sigma: Float[np.ndarray, " n"]
     weights: Series
     steps: int
     converged: bool
-    pull: Float[np.ndarray, " p"]  #: part of each parameter's information that is the file's, 0..1
+    weighed: tuple[str, ...]  #: parts with a mass from a scale, each by itself
+    pull: Values  #: deviation after the log over that before, 0 to 1
 
     def torques(self, regressor: Regressor) -> Series:
         """What they predict."""
@@ -193,8 +210,8 @@ class _Problem(NamedTuple):
     matrix: Float[np.ndarray, "N n p"]
     qd: Series
     target: Series
-    prior: Vector  #: p_0
-    trust: Vector  #: 1 / (s p_0); 0 where there is nothing to hold on to
+    prior: Values  #: p_0
+    trust: Values  #: 1 / (s p_0); 0 where there is nothing to hold on to
     scales: Float[np.ndarray, "w p"]  #: a of (2)
     masses: Float[np.ndarray, " w"]
     held: tuple[tuple[int, float, float], ...]  #: logarithms of saturations: place, value, trust
@@ -245,9 +262,9 @@ def consistent_fit(
         if settled:
             break
     values, slope = wanted.values(u)
-    return ConsistentFit(
-        wanted, u, values, noise, weights, steps, converged, _pull(problem, point, slope)
-    )
+    alone = tuple(part for w in weighed if len(w.parts) == 1 for part in w.parts)
+    pull = _pull(problem, point, slope)
+    return ConsistentFit(wanted, u, values, noise, weights, steps, converged, alone, pull)
 
 
 def _problem(
@@ -269,6 +286,7 @@ def _problem(
         elif form is not None:
             chosen[k] = any(name == group[0] for group in form.moments)
     significant = np.abs(prior) > 1e-12
+    significant[list(wanted.faint)] = False
     trust = np.where(chosen & significant, 1 / (deviation * np.where(significant, prior, 1.0)), 0)
     names = [str(p) for p in wanted.parameters]
     scales = np.zeros((len(weighed), len(prior)))
@@ -322,10 +340,11 @@ def _searched(problem: _Problem, u: Vector, w: Series) -> tuple[Vector, _Point, 
     point, damping = _evaluated(problem, u, w), 1e-3
     for count in range(1, _STEPS + 1):
         step = _step(point, damping)
-        trial = _evaluated(problem, u + step, w)
+        ahead = problem.unknowns.bounded(u + step)
+        trial = _evaluated(problem, ahead, w)
         gained = _merit(point) - _merit(trial)
         if np.isfinite(trial.cost) and gained >= 0:
-            u, point, damping = u + step, trial, damping / 10
+            u, point, damping = ahead, trial, damping / 10
             if gained <= _DONE * max(_merit(trial), 1e-12):
                 return u, point, count, True
         else:
@@ -355,11 +374,8 @@ def _step(point: _Point, damping: float) -> Vector:
     return (first + Z @ rest) / scale
 
 
-def _pull(problem: _Problem, point: _Point, slope: np.ndarray) -> Vector:
-    """1 - (variance with the data) / (variance without): near 0 is known, near 1 the file's own.
-
-    Returned the other way round, so that 1 means that the log said nothing.
-    """
+def _pull(problem: _Problem, point: _Point, slope: np.ndarray) -> Values:
+    """Deviation of each parameter after the log over that before; 1: the log said nothing."""
     scale = np.sqrt(np.maximum(np.diag(point.curvature), 1e-30))
     H = point.curvature / np.outer(scale, scale) + 1e-12 * np.eye(len(scale))
     P = (point.curvature - point.own) / np.outer(scale, scale)

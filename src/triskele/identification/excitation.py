@@ -368,8 +368,6 @@ def _finished(
         float(values[0] / values[-1]),
         len(task.picked),
         demands.limits,
-        np.where(
-            np.isfinite(history), history, np.nanmax(np.where(np.isfinite(history), history, 0))
-        ),
+        history,
         interrupted,
     )

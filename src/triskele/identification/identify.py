@@ -247,6 +247,8 @@ def prior_only(least: BaseFit, fit: ConsistentFit) -> tuple[str, ...]:
             named = {group[0] for group in form.moments} if form is not None else set()
             if parameter.part not in parts or parameter.name not in named:
                 continue
+        if parameter.name == "m" and parameter.part in fit.weighed:
+            continue
         if kinds[str(parameter)] == "none" or pull > _KEPT_BY_FILE:
             found.append(str(parameter))
     return tuple(found)

@@ -16,7 +16,8 @@ drive j are explained by what the file predicts for drive i,
 
     tau_j = s tau_i(q, qd, qdd) + c sign(qd_i) + v qd_i + d                             (1)
 
-A column that another drive explains much better is swapped, one with s, c < 0 has the wrong sign.
+A column that another drive explains much better is swapped; where c < 0, friction pushes, and
+efforts (s < 0) or angles (s > 0) have the wrong sign. A robot without friction tells no signs.
 """
 
 from collections.abc import Iterator, Sequence
@@ -47,6 +48,8 @@ _WINDOW = 0.03  #: [s] that rates are taken from
 _STILL = 2e-3  #: [rad/s, m/s] below which a drive rests
 _REST = 0.2  #: [s] that a rest lasts at least
 _PROBES = 512  #: samples on which columns are judged
+_BEYOND = 0.2  #: [rad] beyond the range of the file that count as a mistake of the log
+_DOUBT = 8.0  #: standard deviations by which friction must be negative
 _MUCH = 0.5  #: of what was unexplained, that must be explained by another reading of the log
 
 
@@ -202,7 +205,7 @@ def _filled(table: Table, q: Series, rates: tuple[Series | None, ...], tau: Seri
     place = np.concatenate([[0], np.cumsum(counts)]).astype(int)
     grid = np.arange(place[-1] + 1)
 
-    def spread(values: Series | None) -> Series | None:
+    def spread(values: np.ndarray | None) -> np.ndarray | None:
         return None if values is None else np.asarray(PchipInterpolator(place, values)(grid))
 
     whole = np.zeros(len(grid), bool)
@@ -274,21 +277,32 @@ def _moved(
 
 
 def _check_range(mechanism: AbstractMechanism, robot: Robot, q: Series, place: str) -> None:
-    """Degrees where radians were expected: far out of range, and inside it as degrees."""
+    """Angles far out of range: degrees, turned round, or not those of this robot."""
     turning = [k for k, c in enumerate(mechanism.joint_coordinates) if c.unit == "rad"][:3]
     if not turning:
         return
     low, high = robot.limits.joint_angle or (-np.pi / 2, np.pi / 2)
-    slack = 0.2
+
+    def outside(angles: np.ndarray) -> np.ndarray:
+        return (angles < low - _BEYOND) | (angles > high + _BEYOND)
+
     angles = q[:, turning]
-    outside = (angles < low - slack) | (angles > high + slack)
-    as_degrees = np.radians(angles)
-    inside = (as_degrees > low - slack) & (as_degrees < high + slack)
-    if outside.mean() > 0.05 and inside.all():
+    out = outside(angles).mean(axis=0) > 0.02
+    if not out.any():
+        return
+    if not outside(np.radians(angles)).any() and np.abs(angles).max() > 2 * np.pi:
         raise TableError(
             f"{place}: q1 to q3 reach {np.abs(angles).max():.4g} rad; these are degrees. Write "
             "the unit as q1 [deg]."
         )
+    k = int(np.argmax(out))
+    turned = not outside(-angles[:, out]).any()
+    why = "it has the wrong sign" if turned else "is it an angle of this robot, its zero as there?"
+    raise TableError(
+        f"{place}: q{turning[k] + 1} goes from {angles[:, k].min():.3g} to "
+        f"{angles[:, k].max():.3g} rad, where the robot file allows {low:.3g} to {high:.3g}: {why}"
+        f"{'.' if turned else ''}"
+    )
 
 
 def _check_acceleration(mechanism: AbstractMechanism, found: Samples) -> None:
@@ -318,46 +332,19 @@ def check_columns(model: RigidRobot, found: Samples) -> None:
             "another drive much better than those of their own."
         )
     for i in range(n):
-        fit = fits[i, i]
-        if fit.coulomb < 0 and fit.scale <= 0 and fit.unexplained < 0.5:
+        if fits[i, i].pushing:
+            both = f"the efforts of drive {i + 1} have the wrong sign, or q{i + 1} has"
+            what = f"q{i + 1} has the wrong sign" if fits[i, i].scale > 0 else both
             raise TableError(
-                f"{found.name}: the efforts of drive {i + 1} have the wrong sign: they push the "
-                "way that they should brake."
+                f"{found.name}: {what}: friction would push the drive instead of braking it."
             )
-    _check_signs(model, probe, same)
-
-
-def _check_signs(model: RigidRobot, probe: Samples, same: float) -> None:
-    """Whether the log makes much more sense with some joints turned round."""
-    n = probe.tau.shape[1]
-    turning = [tuple(range(min(n, 3))), *((k,) for k in range(min(n, 3)))]
-    if same < 0.2 * n:
-        return
-    for which in turning:
-        sign = np.where(np.isin(np.arange(n), which), -1.0, 1.0)
-        try:
-            turned = [part * sign for part in (probe.q, probe.qd, probe.qdd)]
-            x, xd, xdd = _platform(model.mechanism, *turned, probe.name)
-        except TableError:
-            continue
-        other = probe._replace(
-            q=turned[0], qd=turned[1], qdd=turned[2], x=x, xd=xd, xdd=xdd, tau=probe.tau * sign
-        )
-        for trial in (other, other._replace(tau=probe.tau)):
-            fits = _explained(model, trial)
-            sane = all(fits[i, i].coulomb >= 0 for i in which)
-            if sane and sum(fits[i, i].unexplained for i in range(n)) < _MUCH * same:
-                names = " and ".join(f"q{k + 1}" for k in which)
-                raise TableError(
-                    f"{probe.name}: {names} have the wrong sign: turned round, the efforts fit."
-                )
 
 
 class _Explained(NamedTuple):
     """Equation (1) for one pair of drives."""
 
     scale: float  #: s
-    coulomb: float  #: c
+    pushing: bool  #: c < 0, beyond doubt
     unexplained: float  #: part of the variance
 
 
@@ -383,8 +370,11 @@ def _explained(model: RigidRobot, probe: Samples) -> dict[tuple[int, int], _Expl
             solution = np.linalg.lstsq(columns / scale, wanted, rcond=1e-10)[0]
             rest = wanted - (columns / scale) @ solution
             total = max(float(np.sum((wanted - wanted.mean()) ** 2)), 1e-300)
-            s, c = solution[:2] / scale[:2]
-            found[i, j] = _Explained(float(s), float(c), float(rest @ rest) / total)
+            unexplained = float(rest @ rest)
+            least = -_DOUBT * np.sqrt(unexplained / len(qd))  # columns have length one
+            found[i, j] = _Explained(
+                float(solution[0]), bool(solution[1] < least), unexplained / total
+            )
     return found
 
 

@@ -48,6 +48,8 @@ def updated(
             sources[f"bodies.{part}.{key}"] = (
                 f"{told}; torques determine combinations with others" if known else kept
             )
+    for part in fit.weighed:
+        sources[f"bodies.{part}.mass"] = "on a scale, see weighed"
     changes["bodies"] = robot.bodies.model_copy(update=bodies)  # pyright: ignore[reportOptionalMemberAccess]
     changes["friction"], own = _friction(robot, model, fit, values)
     motors, also = _motors(robot, values)

@@ -40,9 +40,10 @@ class KnownParameter(NamedTuple):
     file: float
 
     @property
-    def known(self) -> bool:
-        """Whether its interval is narrower than the value itself."""
-        return self.half_interval < _WIDE * abs(self.value)
+    def vague(self) -> bool:
+        """Whether the file has a value, and the interval is wider than half of it."""
+        size = max(abs(self.value), abs(self.file))
+        return abs(self.file) > 1e-12 and self.half_interval > _WIDE * size
 
 
 class Verdict(NamedTuple):
@@ -125,10 +126,13 @@ class Verdict(NamedTuple):
                     "the log was filtered; intervals are too narrow.",
                 )
             )
-        vague = sum(not p.known for p in self.parameters)
+        vague = sum(p.vague for p in self.parameters)
         if vague:
             found.append(
-                (False, f"{vague} of {self.rank} base parameters are not known to within a half.")
+                (
+                    False,
+                    f"{vague} of {self.rank} base parameters are known to no better than a half.",
+                )
             )
         return found
 
