@@ -39,6 +39,7 @@ FRICTION_DEVIATION = 5.0  #: and for friction, of which one knows the order of m
 _STEPS = 60
 _DONE = 1e-9  #: relative change of the cost that ends the search
 _FAR = 7.0  #: a logarithm moves at most so far: frictions by a thousand, masses by a million
+_STRIDE = 1.5  #: the longest step of a logarithm
 _FAINT = 1e-2  #: where to begin with a friction that the file does not have, as part of the efforts
 
 
@@ -69,11 +70,11 @@ class Unknowns(NamedTuple):
     forms: Mapping[str, Form]
     faint: tuple[int, ...]  #: parameters that the file does not have: nothing holds them
 
-    def bounded(self, u: Vector) -> Vector:
-        """`u` with no logarithm so far from its start that a part would vanish."""
+    @property
+    def far(self) -> Vector:
+        """How far each may go from its start: logarithms, before a part would vanish."""
         shifts = [name.split(".")[1].split("=")[0] in COORDINATES[4:] for name in self.names]
-        far = np.where(shifts, np.inf, _FAR)
-        return np.clip(u, self.start - far, self.start + far)
+        return np.where(shifts, np.inf, _FAR)
 
     def values(self, u: Vector) -> tuple[Values, Float[np.ndarray, "p k"]]:
         """p(u) and dp/du."""
@@ -338,9 +339,15 @@ def _evaluated(problem: _Problem, u: Vector, w: Series) -> _Point:
 def _searched(problem: _Problem, u: Vector, w: Series) -> tuple[Vector, _Point, int, bool]:
     """The least of (1) for given weights: damped steps until the cost stands still."""
     point, damping = _evaluated(problem, u, w), 1e-3
+    start, far = problem.unknowns.start, problem.unknowns.far
     for count in range(1, _STEPS + 1):
-        step = _step(point, damping)
-        ahead = problem.unknowns.bounded(u + step)
+        away = u - start
+        free = (np.abs(away) < far) | (away * point.gradient > 0)  # or on its way back
+        step = _step(point, damping, free)
+        longest = np.abs(step[np.isfinite(far)]).max(initial=0.0)
+        ahead = np.clip(
+            u + step * min(1.0, _STRIDE / max(longest, 1e-12)), start - far, start + far
+        )
         trial = _evaluated(problem, ahead, w)
         gained = _merit(point) - _merit(trial)
         if np.isfinite(trial.cost) and gained >= 0:
@@ -359,19 +366,20 @@ def _merit(point: _Point) -> float:
     return point.cost + 1e6 * float(point.miss @ point.miss)
 
 
-def _step(point: _Point, damping: float) -> Vector:
-    """One step of Gauss and Newton along which (2) holds, linearised."""
-    scale = np.sqrt(np.maximum(np.diag(point.curvature), 1e-30))
-    H = point.curvature / np.outer(scale, scale) + damping * np.eye(len(scale))
-    g, G = point.gradient / scale, point.lean / scale
-    if not len(G):
-        return -np.linalg.solve(H, g) / scale
+def _step(point: _Point, damping: float, free: np.ndarray) -> Vector:
+    """One step of Gauss and Newton of what is free, along which (2) holds, linearised."""
+    scale = np.sqrt(np.maximum(np.diag(point.curvature), 1e-30))[free]
+    H = point.curvature[np.ix_(free, free)] / np.outer(scale, scale)
+    H = H + damping * np.eye(len(scale))
+    g, G = point.gradient[free] / scale, point.lean[:, free] / scale
     Q, R = np.linalg.qr(G.T, mode="complete")
     w = len(G)
     first = -Q[:, :w] @ np.linalg.solve(R[:w].T, point.miss)
     Z = Q[:, w:]
     rest = -np.linalg.solve(Z.T @ H @ Z, Z.T @ (g + H @ first))
-    return (first + Z @ rest) / scale
+    step = np.zeros(len(free))
+    step[free] = (first + Z @ rest) / scale
+    return step
 
 
 def _pull(problem: _Problem, point: _Point, slope: np.ndarray) -> Values:

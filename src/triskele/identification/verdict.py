@@ -81,6 +81,19 @@ class Verdict(NamedTuple):
         )
         return (first, *(text for _, text in findings))
 
+    def to_dict(self) -> dict:
+        """All of it, as JSON has it."""
+
+        def plain(value: object) -> object:
+            if isinstance(value, np.ndarray):
+                return value.tolist()
+            if isinstance(value, tuple) and hasattr(value, "_asdict"):
+                return {key: plain(item) for key, item in value._asdict().items()}  # pyright: ignore[reportAttributeAccessIssue]
+            return [plain(item) for item in value] if isinstance(value, tuple) else value
+
+        found = {key: plain(value) for key, value in self._asdict().items()}
+        return found | {"usable": self.usable, "recommendation": list(self.recommendation)}
+
     def _findings(self) -> list[tuple[bool, str]]:
         """Sentences, and whether they are grave."""
         found = []
