@@ -166,7 +166,7 @@ def test_two_coefficients_of_ball_joints_are_found():
     truth = start.copy()
     truth[-2:] = 0.1, 0.3
     tau = Y.matrix @ truth + Y.known
-    wanted = unknowns(robot(), Y.parameters, efforts=1.0)
+    wanted = unknowns(robot(), Y.parameters)
     assert wanted.names[-2:] == ("balls.coulomb", "balls.viscous")
     tau[:, 3] += 0.6672 * np.tanh(Y.qd[:, 3] / 8.5919)
     fit = consistent_fit(Y, tau, wanted, sigma=1e-3 * np.ones(4))

@@ -1,7 +1,8 @@
 """A fit of bodies that can exist: all masses positive, all inertias possible, no negative friction.
 
-Unknowns u are log-Cholesky coordinates of each part (`forms.py`), logarithms of rotors and of
-friction coefficients, and, where a drive saturates, of A and w_A in A tanh(qd / w_A). With p(u),
+Unknowns u are log-Cholesky coordinates of each part (`forms.py`), logarithms of rotors, friction
+coefficients, which are not negative, and, where a drive saturates, the logarithms of A and w_A in
+A tanh(qd / w_A). With p(u),
 
     min_u  sum w_i |tau - known - Y p(u) - f_A(u)|^2 / sigma_i^2
            + sum_k ((p_k(u) - p_k0) / (s p_k0))^2                                       (1)
@@ -9,7 +10,8 @@ friction coefficients, and, where a drive saturates, of A and w_A in A tanh(qd /
 
 p_0 are the numbers of the robot file, and s is how far, relatively, one is prepared to find them
 wrong: what the data do not tell stays there. (1) is solved by Gauss and Newton with Levenberg's
-damping, in the null space of the linearised (2); dp/du is exact. Outliers are weighted down as in
+damping, in the null space of the linearised (2), coefficients that are zero and want to be less
+held there; dp/du is exact. Outliers are weighted down as in
 `weighted.py`.
 """
 
@@ -40,7 +42,6 @@ _STEPS = 60
 _DONE = 1e-9  #: relative change of the cost that ends the search
 _FAR = 7.0  #: a logarithm moves at most so far: frictions by a thousand, masses by a million
 _STRIDE = 1.5  #: the longest step of a logarithm
-_FAINT = 1e-2  #: where to begin with a friction that the file does not have, as part of the efforts
 
 
 class _Piece(NamedTuple):
@@ -68,13 +69,18 @@ class Unknowns(NamedTuple):
     start: Vector
     names: tuple[str, ...]
     forms: Mapping[str, Form]
-    faint: tuple[int, ...]  #: parameters that the file does not have: nothing holds them
 
-    @property
-    def far(self) -> Vector:
-        """How far each may go from its start: logarithms, before a part would vanish."""
-        shifts = [name.split(".")[1].split("=")[0] in COORDINATES[4:] for name in self.names]
-        return np.where(shifts, np.inf, _FAR)
+    def bounds(self) -> tuple[Vector, Vector]:
+        """Friction is not negative; a logarithm stays where its part does not vanish."""
+        kinds = [name.split(".")[1].split("=")[0] for name in self.names]
+        far = np.where(self.logarithms(), _FAR, np.inf)
+        rubbing = np.isin(kinds, ("coulomb", "viscous"))
+        return np.where(rubbing, 0.0, self.start - far), self.start + far
+
+    def logarithms(self) -> np.ndarray:
+        """Which of them are logarithms."""
+        kinds = [name.split(".")[1].split("=")[0] for name in self.names]
+        return ~np.isin(kinds, ("coulomb", "viscous", *COORDINATES[4:]))
 
     def values(self, u: Vector) -> tuple[Values, Float[np.ndarray, "p k"]]:
         """p(u) and dp/du."""
@@ -108,15 +114,11 @@ def unknowns(
     parameters: tuple[Parameter, ...],
     *,
     forms: Mapping[str, str] | None = None,
-    efforts: float = 1.0,
 ) -> Unknowns:
-    """The unknowns of a robot whose numbers are `model`; parts without mass are left out.
-
-    `efforts` [N m] are typical torques, which tell how little a faint friction is.
-    """
+    """The unknowns of a robot whose numbers are `model`; parts without mass are left out."""
     values = parameter_values(model, parameters)
     tilts = any(c.name == "theta" for c in model.mechanism.platform_coordinates)
-    pieces, start, names, saturations, shapes, faint = [], [], [], [], {}, []
+    pieces, start, names, saturations, shapes = [], [], [], [], {}
     for k, parameter in enumerate(parameters):
         part, name, _ = parameter
         if name == "m" and values[k] > 0:
@@ -135,10 +137,9 @@ def unknowns(
                 start += [np.log(A), np.log(w)]
                 names += [f"{part}.saturating", f"{part}.saturating_speed"]
                 continue
-            first = values[k] if values[k] > 0 else _FAINT * efforts
-            faint += [] if values[k] > 0 else [k]
-            pieces.append(_Piece(part, (k,), 1, _exponential))
-            start.append(float(np.log(first)))
+            rotor = name == "rotor"
+            pieces.append(_Piece(part, (k,), 1, _exponential if rotor else _itself))
+            start.append(float(np.log(values[k])) if rotor else float(values[k]))
             names.append(str(parameter))
     return Unknowns(
         parameters,
@@ -147,7 +148,6 @@ def unknowns(
         np.array(start),
         tuple(names),
         shapes,
-        tuple(faint),
     )
 
 
@@ -164,6 +164,10 @@ def _body(part: str, k: int, form: Form, ten: np.ndarray) -> _Piece:
 def _exponential(u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     value = np.exp(u)
     return value, np.diag(value)
+
+
+def _itself(u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    return u, np.eye(len(u))
 
 
 def _nothing(u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -287,7 +291,6 @@ def _problem(
         elif form is not None:
             chosen[k] = any(name == group[0] for group in form.moments)
     significant = np.abs(prior) > 1e-12
-    significant[list(wanted.faint)] = False
     trust = np.where(chosen & significant, 1 / (deviation * np.where(significant, prior, 1.0)), 0)
     names = [str(p) for p in wanted.parameters]
     scales = np.zeros((len(weighed), len(prior)))
@@ -339,15 +342,13 @@ def _evaluated(problem: _Problem, u: Vector, w: Series) -> _Point:
 def _searched(problem: _Problem, u: Vector, w: Series) -> tuple[Vector, _Point, int, bool]:
     """The least of (1) for given weights: damped steps until the cost stands still."""
     point, damping = _evaluated(problem, u, w), 1e-3
-    start, far = problem.unknowns.start, problem.unknowns.far
+    (low, high), logs = problem.unknowns.bounds(), problem.unknowns.logarithms()
     for count in range(1, _STEPS + 1):
-        away = u - start
-        free = (np.abs(away) < far) | (away * point.gradient > 0)  # or on its way back
+        g = point.gradient
+        free = ((u > low) | (g < 0)) & ((u < high) | (g > 0))  # or on its way back
         step = _step(point, damping, free)
-        longest = np.abs(step[np.isfinite(far)]).max(initial=0.0)
-        ahead = np.clip(
-            u + step * min(1.0, _STRIDE / max(longest, 1e-12)), start - far, start + far
-        )
+        longest = np.abs(step[logs]).max(initial=0.0)
+        ahead = np.clip(u + step * min(1.0, _STRIDE / max(longest, 1e-12)), low, high)
         trial = _evaluated(problem, ahead, w)
         gained = _merit(point) - _merit(trial)
         if np.isfinite(trial.cost) and gained >= 0:

@@ -116,9 +116,7 @@ def identify(
     base = base_parameters(probed)
     _check_rows(own, base.rank)
     least = base_fit(own, tau, base, robust=options.robust)
-    wanted = unknowns(
-        model, own.parameters, forms=options.forms, efforts=float(np.sqrt(np.mean(tau**2)))
-    )
+    wanted = unknowns(model, own.parameters, forms=options.forms)
     fit = consistent_fit(
         *(own, tau, wanted),
         robust=options.robust,
@@ -228,6 +226,7 @@ def _judged(
 def _known(model: RigidRobot, least: BaseFit) -> tuple[KnownParameter, ...]:
     base = least.base
     before = base.read @ parameter_values(model, base.parameters)
+    before[np.abs(before) < 1e-15] = 0.0
     units = [base.parameters[k].unit for k in base.leaders]
     rows = zip(base.formulas(), units, least.read, interval(least.deviation), before, strict=True)
     return tuple(

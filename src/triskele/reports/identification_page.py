@@ -13,7 +13,7 @@ from triskele.reports.figures import STYLE
 from triskele.reports.identification_figures import efforts_figure, parameters_figure
 
 _LOOK = """
-body { font: 15px/1.5 sans-serif; max-width: 60em; margin: 2em auto; padding: 0 1em; color: #111827 }
+body { font: 15px/1.5 sans-serif; max-width: 60em; margin: 2em auto; padding: 0 1em }
 table { border-collapse: collapse; margin: 1em 0 } img { max-width: 100% }
 td, th { padding: 0.15em 0.8em; text-align: right; border-bottom: 1px solid #e5e7eb }
 td:first-child, th:first-child { text-align: left }
@@ -50,7 +50,8 @@ def identification_page(found: Identified) -> str:
         _image(parameters_figure(found)),
         f"<p>Not told by these logs: {escape(', '.join(verdict.prior_only) or 'none')}.</p>",
         "<p>Least scaled eigenvalue of the mass matrix over the workspace: "
-        f"{verdict.least_inertia:.3g} (base parameters alone: {verdict.least_inertia_base:.3g}).</p>",
+        f"{verdict.least_inertia:.3g}; of base parameters alone: "
+        f"{verdict.least_inertia_base:.3g}.</p>",
     ]
     return "\n".join(parts) + "\n"
 

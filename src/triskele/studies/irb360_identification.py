@@ -152,7 +152,7 @@ def bench(*names: str) -> Bench:
         Regressor(Y.matrix[part], Y.parameters, Y.known[part], Y.qd[part])
         for part in (slice(edge), slice(edge, None))
     ]
-    wanted = unknowns(rigid(prior()), Y.parameters, efforts=10.0)
+    wanted = unknowns(rigid(prior()), Y.parameters)
     return Bench(model, *cut, tau[:edge], tau[edge:], base_parameters(cut[0]), wanted)
 
 
