@@ -149,7 +149,9 @@ def test_arms_alone_are_the_first_stage():
     assert told["drive_4.rotor"] == pytest.approx(0.003, abs=1e-4)
     better = with_arms(robot, arms, [arms_log()])
     assert better.friction.drives.viscous == pytest.approx(ARMS["viscous"], rel=0.03)
-    assert better.bodies.arm.first_moment[0] == pytest.approx(np.mean(ARMS["mc_x"]), abs=1e-3)
+    moment = better.bodies.arm.first_moment
+    assert moment is not None
+    assert moment[0] == pytest.approx(np.mean(ARMS["mc_x"]), abs=1e-3)
     facts = {fact.key: fact.source for fact in better.facts}
     assert facts["bodies.arm.first_moment"] == "identified from the arms alone: arms.csv"
 

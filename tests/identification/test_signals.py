@@ -155,5 +155,6 @@ def test_noise_at_rest_gives_the_covariance_of_the_efforts():
     tau = random.normal(size=found.tau.shape) @ np.diag(study.NOISE) + 5
     still = found._replace(qd=np.zeros(found.qd.shape), tau=tau)
     covariance = static_noise([still])
+    assert covariance is not None
     assert np.allclose(np.sqrt(np.diag(covariance)), study.NOISE, rtol=0.08)
     assert np.abs(covariance[0, 1]) < 0.25

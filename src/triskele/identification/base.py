@@ -90,7 +90,8 @@ def base_parameters(regressor: Regressor) -> BaseParameters:
     lengths = np.linalg.norm(rows, axis=0)
     used = np.flatnonzero(lengths > _ZERO * lengths.max())
     scaled = rows[:, used] / lengths[used]
-    R, order = qr(scaled, mode="r", pivoting=True)
+    factors = qr(scaled, mode="r", pivoting=True)
+    R, order = np.asarray(factors[0]), np.asarray(factors[-1])
     values = np.linalg.svd(R[: len(used)], compute_uv=False)
     rank, gap = rank_of(values)
     K = np.linalg.solve(R[:rank, :rank], R[:rank, rank : len(used)])

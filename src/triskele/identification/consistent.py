@@ -39,6 +39,7 @@ Values = Float[np.ndarray, " p"]  #: of parameters
 INERTIA_DEVIATION = 0.2  #: s of (1) for inertia: weighed or drawn parts are so well known
 FRICTION_DEVIATION = 5.0  #: and for friction, of which one knows the order of magnitude
 _STEPS = 60
+_ROUNDS = 8  #: of new weights
 _DONE = 1e-9  #: relative change of the cost that ends the search
 _FAR = 7.0  #: a logarithm moves at most so far: frictions by a thousand, masses by a million
 _STRIDE = 1.5  #: the longest step of a logarithm
@@ -49,7 +50,7 @@ class _Piece(NamedTuple):
 
     part: str
     columns: tuple[int, ...]
-    count: int
+    size: int
     value: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
 
 
@@ -90,10 +91,10 @@ class Unknowns(NamedTuple):
             0,
         )
         for piece in self.pieces:
-            own = slice(place, place + piece.count)
+            own = slice(place, place + piece.size)
             columns = list(piece.columns)
             p[columns], slope[columns, own] = piece.value(u[own])
-            place += piece.count
+            place += piece.size
         return p, slope
 
     def saturating(self, u: Vector, qd: Series) -> tuple[Series, Float[np.ndarray, "N n k"]]:
@@ -125,7 +126,7 @@ def unknowns(
             form = form_of(part, dict(forms or {}), tilts=tilts)
             shapes[part] = form
             pieces.append(_body(part, k, form, values[k : k + 10]))
-            start += [0.0] * pieces[-1].count
+            start += [0.0] * pieces[-1].size
             names += [f"{part}.{'='.join(group)}" for group in form.directions]
         elif name not in INERTIA:
             law = None if name == "rotor" else law_of(model, part)
@@ -255,7 +256,8 @@ def consistent_fit(
     if noise is None:
         noise = np.maximum(spread(problem.target, robust=False), 1e-12)
     steps, converged = 0, False
-    for _ in range(8):
+    point = _evaluated(problem, u, np.sqrt(weights) / noise)
+    for _ in range(_ROUNDS):
         u, point, count, converged = _searched(problem, u, np.sqrt(weights) / noise)
         steps += count
         before = noise

@@ -243,7 +243,7 @@ def _smooth(model: RigidRobot) -> RigidRobot:
     )
 
 
-def _kernel(task: _Task) -> Callable[[np.ndarray, Array], tuple[tuple[Array, _Score], Array]]:
+def _kernel(task: _Task) -> Callable[[Array, Array], tuple[tuple[Array, _Score], Array]]:
     """f with penalties and its gradient in eta, compiled for one robot.
 
     The robot's numbers are constants in it.

@@ -109,7 +109,7 @@ def torque_regressor(
     parts = _Parts(*(np.stack(p, axis=-1) if p else np.zeros((len(x), 0)) for p in found))
     matrix, known = _assembled(robot, parts, groups, balls, friction)
     named = _names(robot, groups, balls, friction)
-    return Regressor(np.asarray(matrix), named, np.asarray(known), parts.qd)
+    return Regressor(np.asarray(matrix), named, np.asarray(known), np.asarray(parts.qd))
 
 
 class _Parts(NamedTuple):
@@ -172,7 +172,7 @@ def regressor_under_trace(
     found = _parts(robot, False, tuple(x.T), tuple(xd.T), tuple(xdd.T))
     parts = _Parts(*(_table(part, len(x)) for part in found))
     matrix, _ = _assembled(robot, parts, _groups(robot.mechanism, ()), False, True)
-    return matrix, parts.qd, parts.qdd
+    return jnp.asarray(matrix), jnp.asarray(parts.qd), jnp.asarray(parts.qdd)
 
 
 def _table(components: Scalars, rows: int) -> Float[Array, "N k"]:

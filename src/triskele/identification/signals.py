@@ -317,7 +317,8 @@ def _check_acceleration(mechanism: AbstractMechanism, found: Samples) -> None:
 def check_columns(model: RigidRobot, found: Samples) -> None:
     """Raise TableError if efforts or angles stand in the wrong column, or have the wrong sign."""
     pick = np.linspace(0, len(found.t) - 1, min(_PROBES, len(found.t))).astype(int)
-    probe = Samples(found.name, *(part[pick] for part in found[1:9]))
+    columns = ("t", "q", "qd", "qdd", "x", "xd", "xdd", "tau")
+    probe = found._replace(**{name: getattr(found, name)[pick] for name in columns})
     fits = _explained(model, probe)
     n = probe.tau.shape[1]
     same = sum(fits[i, i].unexplained for i in range(n))

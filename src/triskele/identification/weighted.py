@@ -89,7 +89,7 @@ def base_fit(
     target = tau - regressor.known
     noise = np.maximum(spread(target, robust=False), 1e-12) if sigma is None else sigma
     weights = np.ones(tau.shape)
-    values = np.zeros(base.rank)
+    values, covariance = np.zeros(base.rank), np.eye(base.rank)
     for _ in range(_ROUNDS):
         before = values
         values, covariance = _solved(Y, target, np.sqrt(weights) / noise)

@@ -22,7 +22,7 @@ def efforts_figure(found: Identified) -> Figure:
         figure = Figure(figsize=(8, 2.1 * n + 1), layout="constrained")
         which = "held out" if held else "fitted"
         figure.suptitle(f"{found.robot.title}: efforts along {log.name} ({which})", fontsize=11)
-        axes = np.atleast_1d(figure.subplots(n, 1, sharex=True))
+        axes = figure.subplots(n, 1, sharex=True, squeeze=False)[:, 0]
         for k, place in enumerate(axes):
             place.plot(log.t[part], log.tau[part, k], lw=0.5, color="#9ca3af", label="measured")
             place.plot(log.t[part], predicted[part, k], lw=1.0, color="#1d4ed8", label="predicted")
@@ -66,7 +66,7 @@ def excitation_figure(title: str, found: Excitation) -> Figure:
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(8, 2.0 * (x.shape[1] + 1) + 1), layout="constrained")
         figure.suptitle(f"{title}: excitation, condition {found.condition:.0f}", fontsize=11)
-        axes = figure.subplots(x.shape[1] + 1, 1)
+        axes = figure.subplots(x.shape[1] + 1, 1, squeeze=False)[:, 0]
         for k, name in enumerate(motion.coordinates):
             axes[k].plot(t, x[:, k], lw=1.0)
             axes[k].set_ylabel(f"{name} [{'m' if name in 'xyz' else 'rad'}]")

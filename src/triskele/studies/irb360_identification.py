@@ -148,12 +148,12 @@ def bench(*names: str) -> Bench:
     assert law is not None
     tau[:, 3] += float(law.saturating) * np.tanh(Y.qd[:, 3] / float(law.saturating_speed))  # pyright: ignore[reportArgumentType]
     edge = len(tau) - len(chosen[-1].t) + 1
-    cut = [
+    own, out = (
         Regressor(Y.matrix[part], Y.parameters, Y.known[part], Y.qd[part])
         for part in (slice(edge), slice(edge, None))
-    ]
+    )
     wanted = unknowns(rigid(prior()), Y.parameters)
-    return Bench(model, *cut, tau[:edge], tau[edge:], base_parameters(cut[0]), wanted)
+    return Bench(model, own, out, tau[:edge], tau[edge:], base_parameters(own), wanted)
 
 
 class Trial(NamedTuple):
