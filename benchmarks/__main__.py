@@ -15,6 +15,7 @@ from benchmarks import (  # noqa: E402
     dynamics,
     flexible,
     goals,
+    identification,
     ik,
     multibody,
     planning,
@@ -53,6 +54,8 @@ def main() -> None:
         mapped = flexible.frequency_map(rounds=options.rounds)
     with console.status("Measuring sensors, a few seconds ..."):
         sensed = sensing.sensing(rounds=options.rounds)
+    with console.status("Measuring identification, half a minute ..."):
+        fitted = identification.identification(rounds=options.rounds)
     for note in (*missing, *absent):
         console.print(note)
 
@@ -60,6 +63,7 @@ def main() -> None:
     judged += [goals.of_single_calls(single), *goals.of_simulation(runs)]
     judged += [*goals.of_free_motion(free), *goals.of_planning(cores, whole)]
     judged += [*goals.of_flexible(seconds, mapped), *goals.of_sensing(sensed)]
+    judged += goals.of_identification(fitted)
     if options.json:
         about = {
             "jax": jax.__version__,
@@ -69,7 +73,7 @@ def main() -> None:
         numbers = report.as_json(rows, races, single, runs, free, many, judged)
         numbers |= report.planning_as_json(cores, whole)
         numbers |= report.flexible_as_json(seconds, mapped)
-        numbers |= {"sensing": sensed._asdict()}
+        numbers |= {"sensing": sensed._asdict(), "identification": fitted._asdict()}
         print(json.dumps({**about, **numbers}, indent=1))
     else:
         where = "pinned to one core" if _CORE is not None else "not pinned"

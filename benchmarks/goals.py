@@ -5,6 +5,7 @@ from typing import NamedTuple
 from benchmarks import (
     dynamics,
     flexible,
+    identification,
     ik,
     multibody,
     multibody_peers,
@@ -26,6 +27,7 @@ CORE_FASTER = 10.0  #: times that toppra takes longer for a profile without jerk
 REAL_TIME = {36: 10.0, 108: 2.0, 48: 10.0}  #: times faster than real time, by unknowns
 MAP = 5.0  #: CPU time of 1000 poses [s]
 ONE_SENSE, MANY_SENSE = 50.0, 1.0  #: CPU time of the chord sensor [us]: a call, and in batches
+FIT = 1.0  #: CPU time of a fit of 29 unknowns to 12 000 rows [s]
 WHOLE, HOPED = 3.0, 1.0  #: CPU time of a plan with jerk limits [s]: goal and hope
 
 
@@ -155,6 +157,12 @@ def of_sensing(found: sensing.Sensing) -> list[Goal]:
     one = Goal(text, 1e6 * found.one, ONE_SENSE, at_most=True)
     text = f"the same in batches of {found.samples:,}, a sample, CPU time in us"
     return [one, Goal(text, 1e6 * found.many, MANY_SENSE, at_most=True)]
+
+
+def of_identification(found: identification.Identification) -> list[Goal]:
+    """The physically consistent fit."""
+    text = f"consistent fit, {found.unknowns} unknowns, {found.rows:,} rows, CPU time in s"
+    return [Goal(text, found.fit, FIT, at_most=True)]
 
 
 def fails(races: tuple[Race, ...]) -> str | None:

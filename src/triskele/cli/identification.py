@@ -170,13 +170,13 @@ def identify(
     """
     from triskele.description.save import save
     from triskele.description.tables import read_table
-    from triskele.identification.identify import Options
+    from triskele.identification.identify import IdentificationOptions
 
     target, page = output_path(out, ".toml"), output_path(html, ".html")
     drawing = output_path(figure, *FIGURES)
     described, _ = built(robot)
     carried = carried_payload(described, payload, payload_centre, payload_inertia)
-    options = Options(
+    options = IdentificationOptions(
         cutoff=None if cutoff is None else positive(cutoff, "Hz", "--cutoff", 0.0),
         window=window,
         robust=robust,

@@ -63,7 +63,7 @@ class Identified(NamedTuple):
     predicted_held_out: Series
 
 
-class Options(NamedTuple):
+class IdentificationOptions(NamedTuple):
     """How to identify; the usual way is without any."""
 
     cutoff: float | None = None  #: of the filter [Hz]; none: positions and efforts as they are
@@ -77,7 +77,7 @@ class Options(NamedTuple):
     trusted: bool = False  #: logs are not compared with the file first
 
 
-USUAL = Options()
+USUAL = IdentificationOptions()
 
 
 def identify(
@@ -87,7 +87,7 @@ def identify(
     *,
     arms: Sequence[Table] = (),
     payload: Payload | str | None = None,
-    options: Options = USUAL,
+    options: IdentificationOptions = USUAL,
 ) -> Identified:
     """The parameters of `robot` from `logs`, judged on those that are held out.
 
@@ -135,7 +135,9 @@ def identify(
     )
 
 
-def _regressor(model: RigidRobot, parts: Sequence[Samples | Probes], options: Options) -> Regressor:
+def _regressor(
+    model: RigidRobot, parts: Sequence[Samples | Probes], options: IdentificationOptions
+) -> Regressor:
     """Of all samples at once: code is compiled once."""
     x, xd, xdd = (
         np.concatenate([getattr(part, name) for part in parts]) for name in ("x", "xd", "xdd")
@@ -256,7 +258,9 @@ def prior_only(least: BaseFit, fit: ConsistentFit) -> tuple[str, ...]:
 # First stage
 
 
-def arms_alone(robot: Robot, tables: Sequence[Table], options: Options = USUAL) -> BaseFit:
+def arms_alone(
+    robot: Robot, tables: Sequence[Table], options: IdentificationOptions = USUAL
+) -> BaseFit:
     """What arms tell by themselves: first moments, inertia and friction, arm by arm."""
     model = rigid(robot)
     read = [
