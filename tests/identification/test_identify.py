@@ -6,7 +6,7 @@ import equinox as eqx
 import numpy as np
 import pytest
 
-from triskele.description.load import parse
+from triskele.description.load import load, parse
 from triskele.description.save import to_toml
 from triskele.description.tables import Table
 from triskele.dynamics.inverse import inverse_dynamics
@@ -14,8 +14,11 @@ from triskele.dynamics.robot import rigid
 from triskele.errors import InputError
 from triskele.identification.identify import arms_alone, identify
 from triskele.identification.probes import least_inertia
+from triskele.identification.synthetic import synthetic_log
 from triskele.identification.update import with_arms
 from triskele.identification.verdict import Errors, whiteness
+from triskele.kinematics.build import build
+from triskele.kinematics.motion import fourier, resting
 from triskele.numerics import tabulate
 from triskele.studies import irb360_identification as study
 
@@ -156,6 +159,26 @@ def test_arms_alone_are_the_first_stage():
     assert facts["bodies.arm.first_moment"] == "identified from the arms alone: arms.csv"
 
 
-def test_no_log_is_a_mistake():
+def test_what_makes_no_sense_is_refused():
+    with pytest.raises(InputError, match="compliant_3prs has no arms"):
+        arms_alone(load("compliant_3prs"), [arms_log()])
     with pytest.raises(InputError, match="needs a log at least"):
         identify(study.prior(), [])
+
+
+@pytest.mark.long
+def test_a_3prs_is_identified_without_a_line_of_its_own():
+    robot = load("compliant_3prs")
+    home = [float(value) for value in build(robot).home()]
+
+    def log(seed):
+        rows = np.random.default_rng(seed).normal(size=(2, 8, 3)) * (0.004, 0.03, 0.03)
+        found = resting(*(rows / np.arange(1, 9)[:, None]))
+        names = ("z", "psi", "theta")
+        motion = fourier(home, found.sine, found.cosine, period=2.0, rate=500, coordinates=names)
+        return synthetic_log(robot, motion, 0.05, seed=seed)
+
+    verdict = identify(robot, [log(0)], [log(1)]).verdict
+    assert verdict.rank == 20
+    assert np.allclose(verdict.held_out.consistent, 0.05, rtol=0.05)
+    assert any(p.formula.startswith("drive_1.rotor + coupling.m") for p in verdict.parameters)

@@ -1,3 +1,5 @@
+import dataclasses
+
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
@@ -9,6 +11,7 @@ from triskele.dynamics.inverse import inverse_dynamics
 from triskele.dynamics.robot import rigid
 from triskele.errors import InputError
 from triskele.identification.regressor import (
+    _stribeck,
     driven_regressor,
     parameter_values,
     torque_regressor,
@@ -43,6 +46,15 @@ def test_torques_are_linear_in_inertia_and_friction_of_drives_telescope_and_ball
     named = dict(zip(map(str, Y.parameters), p, strict=True))
     assert (named["balls.viscous"], named["drive_2.coulomb"]) == (0.3, 4.376)
     assert (named["drive_4.rotor"], named["telescope.viscous"]) == (0.003, 1.247)
+
+
+def test_stribeck_friction_stays_as_the_file_has_it():
+    law = robot().drive_friction[0]
+    rough = dataclasses.replace(law, stribeck=jnp.asarray(2.0), stribeck_speed=jnp.asarray(0.5))
+    speed = np.linspace(-2, 2, 41)
+    rest = np.asarray(rough.effort(jnp.asarray(speed)) - law.effort(jnp.asarray(speed)))
+    assert np.allclose(_stribeck(rough, speed), rest, atol=1e-12)
+    assert not _stribeck(law, speed).any()
 
 
 def test_limbs_share_their_parameters_unless_they_are_distinct():

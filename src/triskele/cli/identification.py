@@ -168,7 +168,6 @@ def identify(
 
     Example: triskele identify abb_irb360_6_1600 --log a.csv --hold-out b.csv --out mine.toml
     """
-    from triskele.description.save import save
     from triskele.description.tables import read_table
     from triskele.identification.identify import IdentificationOptions
 
@@ -185,18 +184,7 @@ def identify(
     )
     tables = [[read_table(path) for path in paths or ()] for paths in (log, hold_out, arms)]
     found = _identified(described, tables, carried, options)
-    if target is not None:
-        note(f"wrote {save(found.robot, target)}")
-    if page is not None:
-        from triskele.description.files import write_whole
-        from triskele.reports.identification_page import identification_page
-
-        note(f"wrote {write_whole(page, identification_page(found))}")
-    if drawing is not None:
-        from triskele.reports.figures import save_figure
-        from triskele.reports.identification_figures import efforts_figure
-
-        note(f"wrote {save_figure(efforts_figure(found), drawing)}")
+    _write(found, target, page, drawing)
     data = found.verdict.to_dict() | {"robot": described.name}
     give(data, None, json, lambda: _print_verdict(found.verdict))
     note_assumptions(described.assumptions(*_USED), robot)
@@ -209,6 +197,25 @@ def _identified(
 
     logs, held, arms = tables
     return fitted(described, logs, held, arms=arms, payload=carried, options=options)  # pyright: ignore[reportArgumentType]
+
+
+def _write(
+    found: "Identified", target: Path | None, page: Path | None, drawing: Path | None
+) -> None:
+    if target is not None:
+        from triskele.description.save import save
+
+        note(f"wrote {save(found.robot, target)}")
+    if page is not None:
+        from triskele.description.files import write_whole
+        from triskele.reports.identification_page import identification_page
+
+        note(f"wrote {write_whole(page, identification_page(found))}")
+    if drawing is not None:
+        from triskele.reports.figures import save_figure
+        from triskele.reports.identification_figures import efforts_figure
+
+        note(f"wrote {save_figure(efforts_figure(found), drawing)}")
 
 
 def _print_verdict(verdict: "Verdict") -> None:

@@ -85,11 +85,8 @@ class Unknowns(NamedTuple):
 
     def values(self, u: Vector) -> tuple[Values, Float[np.ndarray, "p k"]]:
         """p(u) and dp/du."""
-        p, slope, place = (
-            np.zeros(len(self.parameters)),
-            np.zeros((len(self.parameters), len(u))),
-            0,
-        )
+        p, slope = np.zeros(len(self.parameters)), np.zeros((len(self.parameters), len(u)))
+        place = 0
         for piece in self.pieces:
             own = slice(place, place + piece.size)
             columns = list(piece.columns)
@@ -129,15 +126,14 @@ def unknowns(
             start += [0.0] * pieces[-1].size
             names += [f"{part}.{'='.join(group)}" for group in form.directions]
         elif name not in INERTIA:
-            law = None if name == "rotor" else law_of(model, part)
-            saturates = law is not None and law.saturating is not None
-            if saturates and name == "viscous" and not values[k]:
-                A, w = float(law.saturating), float(law.saturating_speed)  # pyright: ignore[reportArgumentType, reportOptionalMemberAccess]
+            bend = _saturation(model, part) if name == "viscous" else None
+            if bend is not None:
                 saturations.append(Saturation(int(part[-1]) - 1, len(start)))
                 pieces.append(_Piece(part, (), 2, _nothing))
-                start += [np.log(A), np.log(w)]
+                start += list(np.log(bend))
                 names += [f"{part}.saturating", f"{part}.saturating_speed"]
-                continue
+                if not values[k]:
+                    continue  # it takes the place of viscous friction
             rotor = name == "rotor"
             pieces.append(_Piece(part, (k,), 1, _exponential if rotor else _itself))
             start.append(float(np.log(values[k])) if rotor else float(values[k]))
@@ -150,6 +146,14 @@ def unknowns(
         tuple(names),
         shapes,
     )
+
+
+def _saturation(model: RigidRobot, part: str) -> tuple[float, float] | None:
+    """A and w_A of a drive, if its friction saturates."""
+    law = law_of(model, part) if part.startswith("drive_") else None
+    if law is None or law.saturating is None or law.saturating_speed is None:
+        return None
+    return float(law.saturating), float(law.saturating_speed)
 
 
 def _body(part: str, k: int, form: Form, ten: np.ndarray) -> _Piece:

@@ -262,6 +262,8 @@ def arms_alone(
     robot: Robot, tables: Sequence[Table], options: IdentificationOptions = USUAL
 ) -> BaseFit:
     """What arms tell by themselves: first moments, inertia and friction, arm by arm."""
+    if getattr(robot.bodies, "arm", None) is None:
+        raise InputError(f"{robot.name} has no arms that could be moved alone.")
     model = rigid(robot)
     read = [
         joint_samples(robot, model, table, cutoff=options.cutoff, window=options.window)

@@ -13,8 +13,8 @@ balls that turn at w in (4), all of which share two coefficients. Parameters are
 their part of the robot, as its file does: `rod.mc_x`, `drive_2.viscous`. Identical limbs share
 theirs, unless they are asked to differ.
 
-What is not wanted is known: payload and springs. A saturating friction is not linear in its
-speed; `consistent.py` has it.
+What is not wanted is known: payload, springs, and Stribeck's friction of the drives. A saturating
+friction is not linear in its speed; `consistent.py` has it.
 """
 
 import re
@@ -66,7 +66,7 @@ class Regressor(NamedTuple):
 
     matrix: Float[np.ndarray, "N n p"]
     parameters: tuple[Parameter, ...]
-    known: Series  #: efforts of payload and springs [N m, N]
+    known: Series  #: efforts of payload, springs and Stribeck's friction [N m, N]
     qd: Series  #: of the drives
 
     @property
@@ -109,7 +109,18 @@ def torque_regressor(
     parts = _Parts(*(np.stack(p, axis=-1) if p else np.zeros((len(x), 0)) for p in found))
     matrix, known = _assembled(robot, parts, groups, balls, friction)
     named = _names(robot, groups, balls, friction)
-    return Regressor(np.asarray(matrix), named, np.asarray(known), np.asarray(parts.qd))
+    known, qd = np.array(known), np.asarray(parts.qd)
+    for k, law in enumerate(robot.drive_friction if friction else ()):
+        known[:, k] += _stribeck(law, qd[:, k])
+    return Regressor(np.asarray(matrix), named, known, qd)
+
+
+def _stribeck(law: FrictionLaw | None, qd: np.ndarray) -> np.ndarray:
+    """The additional friction at low speed, which stays as the file has it."""
+    if law is None or law.stribeck is None or law.stribeck_speed is None:
+        return np.zeros(len(qd))
+    faded = np.exp(-((qd / float(law.stribeck_speed)) ** 2))
+    return float(law.stribeck) * faded * np.tanh(qd / float(law.smoothing_speed))
 
 
 class _Parts(NamedTuple):

@@ -93,16 +93,12 @@ def _friction(
         changes["slides"] = old.model_copy(update=mean)
     else:
         old = before.drives or JointFriction()
-        changes["drives"] = old.model_copy(
-            update={"coulomb": tuple(dry[:3]), "viscous": tuple(wet[:3])}
-        )
+        three = {"coulomb": tuple(dry[:3]), "viscous": tuple(wet[:3])}
+        changes["drives"] = old.model_copy(update=three | _bend(fit, (0, 1, 2)))
     if n > 3:
         old = before.axis4 or JointFriction()
-        update: dict[str, object] = {"coulomb": (dry[3],), "viscous": (wet[3],)}
-        if 3 in fit.saturating:
-            A, w = fit.saturating[3]
-            update = {"coulomb": (dry[3],), "saturating": A, "saturating_speed": w}
-        changes["axis4"] = old.model_copy(update=update)
+        one = {"coulomb": (dry[3],), "viscous": (wet[3],)}
+        changes["axis4"] = old.model_copy(update=one | _bend(fit, (3,)))
     for part, kind in (("telescope", SlideFriction), ("balls", JointFriction)):
         if f"{part}.coulomb" in values:
             dry_part, wet_part = values[f"{part}.coulomb"], values[f"{part}.viscous"]
@@ -115,6 +111,15 @@ def _friction(
     return before.model_copy(update=changes), [
         f"friction.{section}.{key}" for section in changes for key in keys
     ]
+
+
+def _bend(fit: ConsistentFit, drives: Sequence[int]) -> dict[str, object]:
+    """Saturating friction of drives that share it: the mean."""
+    found = [fit.saturating[k] for k in drives if k in fit.saturating]
+    if not found:
+        return {}
+    A, w = np.mean(found, axis=0)
+    return {"saturating": float(A), "saturating_speed": float(w)}
 
 
 def _motors(robot: Robot, values: Mapping[str, float]) -> tuple[object, list[str]]:
