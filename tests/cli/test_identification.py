@@ -32,7 +32,7 @@ def test_identify_prints_a_verdict_and_writes_robot_page_and_figure(cli, logs, t
     files = ("--out", "mine.toml", "--html", "mine.html", "--figure", "mine.png")
     result = cli("identify", ROBOT, *arguments, *files)
     assert result.code == 0, result.err
-    assert "18 base parameters" in result.out
+    assert "base parameters (18)" in result.out
     assert "arm.mc_x + 0.3 rod.m - 1.875 rod.zz" in result.out
     assert "not told by these logs: arm.m" in result.out
     assert "identified robot" in result.out
@@ -68,6 +68,9 @@ def test_identify_refuses_bad_logs_and_bad_names(cli, logs, tmp_path, files):
         assert sentence in result.err
         assert result.err.count("\n") == 1
     assert files() == before
+    taken = cli("identify", ROBOT, "--log", "swapped.csv", "--no-check", "--json")
+    assert taken.code == 0
+    assert not json.loads(taken.out)["usable"] or max(json.loads(taken.out)["noise"]) > 0.1
 
 
 def test_excite_refuses_what_makes_no_sense(cli):

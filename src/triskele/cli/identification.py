@@ -155,6 +155,7 @@ def identify(
     balls: Annotated[bool, typer.Option("--balls", help="Friction of ball joints too.")] = False,
     weighed: Annotated[bool, typer.Option(help="Parts on the scale keep their mass.")] = True,
     robust: Annotated[bool, typer.Option(help="Outliers count less.")] = True,
+    check: Annotated[bool, typer.Option(help="Compare logs with the robot file first.")] = True,
     json: AsJson = False,
     out: Annotated[Path | None, typer.Option(help="Write the identified robot (.toml).")] = None,
     html: Annotated[Path | None, typer.Option(help="Write the verdict as a page (.html).")] = None,
@@ -181,6 +182,7 @@ def identify(
         robust=robust,
         balls=balls,
         weighed=weighed,
+        trusted=not check,
     )
     tables = [[read_table(path) for path in paths or ()] for paths in (log, hold_out, arms)]
     found = _identified(described, tables, carried, options)
@@ -241,7 +243,7 @@ def _print_verdict(verdict: "Verdict") -> None:
         (p.formula, f"{p.value:.4g}", f"{p.half_interval:.2g}", f"{p.file:.4g}", p.unit)
         for p in verdict.parameters
     ]
-    print_rows(rows, (f"{verdict.rank} base parameters", "value", "+- 95 %", "file", "unit"))
+    print_rows(rows, (f"base parameters ({verdict.rank})", "value", "+- 95 %", "file", "unit"))
     typer.echo("")
     if verdict.prior_only:
         typer.echo("not told by these logs: " + ", ".join(verdict.prior_only))
