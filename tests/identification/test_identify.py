@@ -1,8 +1,10 @@
 """The whole way, from logs to a robot file, on the IRB 360."""
 
+import dataclasses
 from functools import lru_cache
 
 import equinox as eqx
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -12,7 +14,7 @@ from triskele.description.tables import Table
 from triskele.dynamics.inverse import inverse_dynamics
 from triskele.dynamics.robot import rigid
 from triskele.errors import InputError
-from triskele.identification.identify import arms_alone, identify
+from triskele.identification.identify import IdentificationOptions, arms_alone, identify
 from triskele.identification.probes import least_inertia
 from triskele.identification.synthetic import synthetic_log
 from triskele.identification.update import with_arms
@@ -182,3 +184,28 @@ def test_a_3prs_is_identified_without_a_line_of_its_own():
     assert verdict.rank == 20
     assert np.allclose(verdict.held_out.consistent, 0.05, rtol=0.05)
     assert any(p.formula.startswith("drive_1.rotor + coupling.m") for p in verdict.parameters)
+
+
+def rested():
+    """A log in which axis 4 rests, without noise."""
+    stored = study.motions()["condition"]
+    still = dataclasses.replace(
+        stored,
+        **{
+            name: getattr(stored, name) * jnp.array([1.0, 1, 1, 0])[None]
+            for name in ("x", "xd", "xdd", "xddd")
+        },
+    )
+    return synthetic_log(load(study.ROBOT), still, rates=True)
+
+
+def test_a_drive_that_rests_tells_nothing_and_the_verdict_says_so():
+    found = identify(study.prior(), [rested()], options=IdentificationOptions(trusted=True))
+    verdict = found.verdict
+    assert verdict.possible == 37 > verdict.rank > 20
+    assert "of 37 combinations" in " ".join(verdict.recommendation)
+    assert {"drive_4.rotor", "drive_4.coulomb"} <= set(verdict.prior_only)
+    assert found.robot.motors.axis4.reflected_inertia == pytest.approx(0.003)
+    # Without noise the fit is as good as the numbers of the file let it be, and finite.
+    assert verdict.fitted.consistent[:3].max() < 0.05
+    assert np.isfinite(found.fit.values).all()

@@ -258,7 +258,7 @@ def consistent_fit(
     u, weights = wanted.start, np.ones(tau.shape)
     noise = sigma if sigma is not None else first_sigma
     if noise is None:
-        noise = np.maximum(spread(problem.target, robust=False), 1e-12)
+        noise = spread(problem.target, problem.target, robust=False)
     steps, converged = 0, False
     point = _evaluated(problem, u, np.sqrt(weights) / noise)
     for _ in range(_ROUNDS):
@@ -266,7 +266,7 @@ def consistent_fit(
         steps += count
         before = noise
         if sigma is None:
-            noise = np.maximum(spread(point.residual, robust), 1e-12)
+            noise = spread(point.residual, problem.target, robust)
         fresh = huber_weights(point.residual, noise) if robust else weights
         settled = np.abs(fresh - weights).max() < 1e-3 and np.allclose(noise, before, rtol=1e-3)
         weights = fresh
@@ -358,7 +358,7 @@ def _searched(problem: _Problem, u: Vector, w: Series) -> tuple[Vector, _Point, 
         trial = _evaluated(problem, ahead, w)
         gained = _merit(point) - _merit(trial)
         if np.isfinite(trial.cost) and gained >= 0:
-            u, point, damping = ahead, trial, damping / 10
+            u, point, damping = ahead, trial, max(damping / 10, 1e-9)
             if gained <= _DONE * max(_merit(trial), 1e-12):
                 return u, point, count, True
         else:

@@ -16,7 +16,7 @@ from triskele.description.schema import Payload, Robot
 from triskele.description.tables import Table
 from triskele.dynamics.robot import RigidRobot, rigid
 from triskele.errors import InputError
-from triskele.identification.base import base_parameters
+from triskele.identification.base import BaseParameters, base_parameters
 from triskele.identification.consistent import (
     FRICTION_DEVIATION,
     INERTIA_DEVIATION,
@@ -45,6 +45,7 @@ from triskele.identification.verdict import (
 from triskele.identification.weighted import BaseFit, base_fit, interval
 
 Series = Float[np.ndarray, "N n"]
+_SINGULAR = 1e7  #: condition number of logs that do not tell all that could be told
 _KEPT_BY_FILE = 0.9  #: deviation after the log over that before, of what the log does not tell
 
 
@@ -113,8 +114,10 @@ def identify(
     counts = [len(part.x) for part in (*read, asked)]
     own, out, probed = _cut(whole, [sum(counts[: len(seen)]), sum(counts[len(seen) : -1])])
     tau = np.concatenate([log.tau for log in seen])
-    base = base_parameters(probed)
-    _check_rows(own, base.rank)
+    possible = base_parameters(probed)
+    _check_rows(own, possible.rank)
+    # A drive that rests in all logs, say, leaves fewer combinations than there could be.
+    base = possible if condition(own, possible) < _SINGULAR else base_parameters(own)
     least = base_fit(own, tau, base, robust=options.robust)
     wanted = unknowns(model, own.parameters, forms=options.forms)
     fit = consistent_fit(
@@ -126,6 +129,7 @@ def identify(
         first_sigma=least.sigma,
     )
     verdict = _judged(model, own, out, probed, asked, least, fit, seen, kept)
+    verdict = verdict._replace(possible=possible.rank)
     names = [log.name for log in seen]
     found = updated(before, model, fit, verdict, names)
     return Identified(
@@ -160,6 +164,14 @@ def _check_rows(own: Regressor, rank: int) -> None:
             f"The logs are too short: {own.qd.size} efforts for {rank} parameters; ten times as "
             "many are needed at least."
         )
+
+
+def condition(regressor: Regressor, base: BaseParameters) -> float:
+    """Condition number of the base regressor, columns brought to length one."""
+    rows = regressor.rows[:, list(base.picked)]
+    lengths = np.maximum(np.linalg.norm(rows, axis=0), 1e-12)
+    values = np.linalg.svd(rows / lengths, compute_uv=False)
+    return float(values[0] / max(values[-1], 1e-300))
 
 
 def weighings(robot: Robot, regressor: Regressor) -> tuple[Weighing, ...]:
@@ -197,8 +209,6 @@ def _judged(
             root_mean_square(measured - least.torques(out)),
             root_mean_square(measured - fit.torques(out)),
         )
-    rows = own.rows[:, list(least.base.picked)]
-    values = np.linalg.svd(rows / np.maximum(np.linalg.norm(rows, axis=0), 1e-12), compute_uv=False)
     particular = np.zeros(len(own.parameters))
     particular[list(least.base.picked)] = least.values  # C p = B, whatever the null space
     noise = static_noise(seen)
@@ -213,8 +223,9 @@ def _judged(
         noise=fit.sigma,
         at_rest=None if noise is None else np.sqrt(np.diag(noise)),
         whiteness=np.min([whiteness(part) for part in residuals], axis=0),
-        condition=float(values[0] / max(values[-1], 1e-300)),
+        condition=condition(own, least.base),
         rank=least.base.rank,
+        possible=least.base.rank,
         gap=least.base.gap,
         parameters=_known(model, least),
         prior_only=prior_only(least, fit),

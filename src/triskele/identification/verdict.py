@@ -56,7 +56,8 @@ class Verdict(NamedTuple):
     at_rest: Drives | None  #: noise in rests of the logs
     whiteness: Drives  #: of the consistent fit, 0 to 1
     condition: float
-    rank: int
+    rank: int  #: combinations that the logs tell
+    possible: int  #: that good logs would tell
     gap: float
     parameters: tuple[KnownParameter, ...]
     prior_only: tuple[str, ...]  #: parameters on which the log says nothing
@@ -105,6 +106,14 @@ class Verdict(NamedTuple):
                     True,
                     f"The logs excite the robot poorly (condition number {self.condition:.0f}); "
                     "record a motion of `triskele excite`.",
+                )
+            )
+        if self.rank < self.possible:
+            found.append(
+                (
+                    False,
+                    f"The logs tell {self.rank} of {self.possible} combinations, since some drives "
+                    "rest or move together; the others are the file's.",
                 )
             )
         if self.held_out is None:

@@ -23,6 +23,7 @@ from triskele.identification.regressor import Regressor
 Series = Float[np.ndarray, "N n"]
 HUBER = 1.345  #: of sigma; costs 5 % of the efficiency if there are no outliers
 _ROUNDS = 30
+_QUIET = 1e-4  #: of the efforts, the least noise
 _MAD = 0.6745  #: median of |e| / sigma of a normal distribution
 
 
@@ -67,11 +68,16 @@ def huber_weights(residual: Series, sigma: Float[np.ndarray, " n"]) -> Series:
     return np.minimum(1.0, HUBER * sigma / np.maximum(np.abs(residual), 1e-300))
 
 
-def spread(residual: Series, robust: bool) -> Float[np.ndarray, " n"]:
-    """The noise of each drive: root mean square, or from the median, which outliers do not move."""
+def spread(residual: Series, target: Series, robust: bool) -> Float[np.ndarray, " n"]:
+    """The noise of each drive: root mean square, or from the median, which outliers do not move.
+
+    Never less than a ten-thousandth of the efforts `target`: no drive is measured better.
+    """
+    noise = np.sqrt(np.mean(residual**2, axis=0))
     if robust:
-        return np.median(np.abs(residual), axis=0) / _MAD
-    return np.sqrt(np.mean(residual**2, axis=0))
+        noise = np.median(np.abs(residual), axis=0) / _MAD
+    least = _QUIET * np.sqrt(np.mean(target**2, axis=0))
+    return np.maximum(noise, np.maximum(least, 1e-12))
 
 
 def base_fit(
@@ -87,7 +93,7 @@ def base_fit(
         raise InputError(f"{tau.shape} efforts do not belong to {regressor.known.shape} samples.")
     Y = regressor.matrix[:, :, list(base.picked)]
     target = tau - regressor.known
-    noise = np.maximum(spread(target, robust=False), 1e-12) if sigma is None else sigma
+    noise = spread(target, target, robust=False) if sigma is None else sigma
     weights = np.ones(tau.shape)
     values, covariance = np.zeros(base.rank), np.eye(base.rank)
     for _ in range(_ROUNDS):
@@ -96,7 +102,7 @@ def base_fit(
         residual = target - Y @ values
         if sigma is None:
             freedom = np.sqrt(tau.size / max(tau.size - base.rank, 1))
-            noise = np.maximum(spread(residual, robust) * freedom, 1e-12)
+            noise = spread(residual, target, robust) * freedom
         weights = huber_weights(residual, noise) if robust else weights
         if np.abs(values - before).max() <= 1e-10 * np.abs(values).max():
             break
