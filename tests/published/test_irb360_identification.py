@@ -18,4 +18,10 @@ def test_the_study_reports_counts_errors_and_says_that_logs_are_synthetic():
         assert row.ours < most
         assert "synthetic" in row.reason
     assert rows["held-out error, base, axis 4"].ours < 0.20
+    assert rows["viscous friction of a ball if it is asked for (0.3 put in)"].ours == pytest.approx(
+        0.3, rel=1e-3
+    )
+    for drive in (1, 2, 3):  # 0.28 to 0.45 with the arms alone
+        row = rows[f"viscous friction of drive {drive} if balls rub and are left out"]
+        assert 1.2 < row.ours < 1.8
     assert set(found.figures) == {"efforts", "parameters"}
