@@ -9,6 +9,7 @@ Autocorrelation of white noise is within 1.96 / sqrt(N) at 95 % of the lags; `wh
 share of the first 20 lags at which it is.
 """
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -19,6 +20,7 @@ Drives = Float[np.ndarray, " n"]
 _LAGS = 20
 _WHITE = 0.7  #: share of lags below which noise is not white
 _WORSE = 1.15  #: error held out over error of the fit, above which the fit does not carry over
+_MUCH_WORSE = 1.5  #: the same, above which it is not to be used
 _POOR = 300.0  #: condition number above which noise is enlarged beyond use
 _WIDE = 0.5  #: half interval, relative to its value, of a parameter that is not well known
 
@@ -97,66 +99,55 @@ class Verdict(NamedTuple):
 
     def _findings(self) -> list[tuple[bool, str]]:
         """Sentences, and whether they are grave."""
-        found = []
-        if not self.converged:
-            found.append((True, "The fit did not settle: begin with better numbers in the file."))
+        return [*self._of_logs(), *self._of_fit()]
+
+    def _of_logs(self) -> Iterator[tuple[bool, str]]:
         if self.condition > _POOR:
-            found.append(
-                (
-                    True,
-                    f"The logs excite the robot poorly (condition number {self.condition:.0f}); "
-                    "record a motion of `triskele excite`.",
-                )
+            yield (
+                True,
+                f"The logs excite the robot poorly (condition number {self.condition:.0f}); "
+                "record a motion of `triskele excite`.",
             )
         if self.rank < self.possible:
-            found.append(
-                (
-                    False,
-                    f"The logs tell {self.rank} of {self.possible} combinations, since some drives "
-                    "rest or move together; the others are the file's.",
-                )
+            yield (
+                False,
+                f"The logs tell {self.rank} of {self.possible} combinations, since some drives "
+                "rest or move together; the others are the file's.",
             )
         if self.held_out is None:
-            found.append((False, "No log was held out: give one with --hold-out to be sure."))
-        else:
-            ratio = self.held_out.consistent / np.maximum(self.fitted.consistent, 1e-12)
-            if (ratio > _WORSE).any():
-                k = int(ratio.argmax())
-                found.append(
-                    (
-                        bool((ratio > 1.5).any()),
-                        f"Held out, drive {k + 1} errs {ratio[k]:.2f} times as much as in the fit: "
-                        "logs differ, or the motion was too poor.",
-                    )
-                )
+            yield False, "No log was held out: give one with --hold-out to be sure."
+            return
+        ratio = self.held_out.consistent / np.maximum(self.fitted.consistent, 1e-12)
+        if (ratio > _WORSE).any():
+            k = int(ratio.argmax())
+            yield (
+                bool(ratio[k] > _MUCH_WORSE),
+                f"Held out, drive {k + 1} errs {ratio[k]:.2f} times as much as in the fit: "
+                "logs differ, or the motion was too poor.",
+            )
+
+    def _of_fit(self) -> Iterator[tuple[bool, str]]:
+        if not self.converged:
+            yield True, "The fit did not settle: begin with better numbers in the file."
         if self.least_inertia <= 0:
-            found.append((True, "The mass matrix is not positive definite: this is our mistake."))
+            yield True, "The mass matrix is not positive definite: this is our mistake."
         if self.least_inertia_base <= 0:
-            found.append(
-                (
-                    False,
-                    "The mass matrix of the base parameters alone is not positive definite: use "
-                    "the consistent fit.",
-                )
+            yield (
+                False,
+                "The mass matrix of the base parameters alone is not positive definite: use the "
+                "consistent fit.",
             )
         if (self.whiteness < _WHITE).any():
             names = ", ".join(str(k + 1) for k in np.flatnonzero(self.whiteness < _WHITE))
-            found.append(
-                (
-                    False,
-                    f"Residuals of drive {names} are not white: something is not in the model, or "
-                    "the log was filtered; intervals are too narrow.",
-                )
+            yield (
+                False,
+                f"Residuals of drive {names} are not white: something is not in the model, or the "
+                "log was filtered; intervals are too narrow.",
             )
         vague = sum(p.vague for p in self.parameters)
         if vague:
-            found.append(
-                (
-                    False,
-                    f"{vague} of {self.rank} base parameters are known to no better than a half.",
-                )
-            )
-        return found
+            text = f"{vague} of {self.rank} base parameters are known to no better than a half."
+            yield False, text
 
 
 def root_mean_square(residual: Series) -> Drives:
