@@ -55,6 +55,7 @@ _SHARPNESS = (1.5, 12.0)  #: s of (1), from the first step to the last
 _ALLOWED = 1e-3  #: excess of what counts as inside
 _LONGEST = 10.0  #: gradient that is taken at its word
 _STEP = 0.02  #: of the search at its beginning, in half widths of the workspace
+_PART = 1000  #: poses that are checked at once, as many as for the box
 _DEGREE = 5  #: of B-splines
 _GENTLE = 0.2  #: smoothing of Coulomb friction in the search [rad/s, m/s]
 
@@ -144,7 +145,7 @@ def excite(
     terms: int = 10,
     rate: float = 500.0,
     seed: int = 0,
-    steps: int = 600,
+    steps: int = 300,
     tries: int = 40,
     progress: Progress | None = None,
 ) -> Excitation:
@@ -155,9 +156,9 @@ def excite(
     """
     _check(criterion, shape, duration, terms, rate, steps, tries)
     make = fourier_basis if shape == "fourier" else spline_basis
-    task = _task(robot, criterion, make(_times(duration), duration, terms))
-    eta, history, interrupted = _search(task, seed, steps, tries, progress)
     t = np.linspace(0, duration, max(1, round(duration * rate)) + 1)
+    task = _task(robot, criterion, make(_times(duration), duration, terms), len(t))
+    eta, history, interrupted = _search(task, seed, steps, tries, progress)
     dense = make(t, duration, terms)
     return _finished(robot, task, eta, t, dense, criterion, np.array(history), interrupted)
 
@@ -182,7 +183,8 @@ def _check(
         raise InputError("An excitation needs 3 terms and one try at least.")
 
 
-def _task(robot: Robot, criterion: str, basis: np.ndarray) -> _Task:
+def _task(robot: Robot, criterion: str, basis: np.ndarray, count: int) -> _Task:
+    """The rank is asked of random states, repeated to about `count`: so that code is shared."""
     model = rigid(robot)
     mechanism, limits = model.mechanism, robot.limits
     n = len(mechanism.joint_coordinates)
@@ -190,8 +192,9 @@ def _task(robot: Robot, criterion: str, basis: np.ndarray) -> _Task:
     random = np.random.default_rng(0)
     x = middle + half * random.uniform(-0.7, 0.7, (_SAMPLES, n))
     xd, xdd = half * random.normal(size=(2, _SAMPLES, n)) * np.array([4.0, 30.0])[:, None, None]
-    Y = torque_regressor(model, x, xd, xdd)
-    base = base_parameters(Y)
+    times = -(-count // _SAMPLES)
+    Y = torque_regressor(model, *(np.tile(part, (times, 1)) for part in (x, xd, xdd)))
+    base = base_parameters(Y._replace(matrix=Y.matrix[:_SAMPLES]))
     motors = drive_motors(robot, n)
     efforts = [None if m is None else at_joint(m, m.peak_torque) for m in motors]
 
@@ -263,7 +266,10 @@ def _kernel(task: _Task) -> Callable[[Array, Array], tuple[tuple[Array, _Score],
         excess += jnp.sum((jnp.maximum(2 * ROOM - room, 0.0) / (10 * ROOM)) ** 2)
         return f + _PENALTY * excess, _Score(condition, f, excess)
 
-    return jax.jit(jax.value_and_grad(total, has_aux=True))
+    hurried = {
+        "xla_backend_optimization_level": 0
+    }  # compiled in half the time, run a few hundred times
+    return jax.jit(jax.value_and_grad(total, has_aux=True), compiler_options=hurried)
 
 
 def _criterion(
@@ -350,7 +356,8 @@ def _finished(
     for _ in range(12):
         moved = _poses(task, eta, basis)
         motion = Motion(jnp.asarray(t), *map(jnp.asarray, moved), coordinates=names)
-        inside = bool((np.asarray(room(moved[0])) >= 0).all())
+        parts = np.array_split(moved[0], -(-len(t) // _PART))
+        inside = all((np.asarray(room(part)) >= 0).all() for part in parts)
         demands = torques(robot, motion) if inside else None
         if demands is not None and not any(limit.exceeded for limit in demands.limits):
             break

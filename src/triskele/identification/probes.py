@@ -100,7 +100,7 @@ def probes(mechanism: AbstractMechanism, limits: Limits) -> Probes:
 def least_inertia(M: Float[np.ndarray, "poses n n"]) -> float:
     """The least eigenvalue, in units of the mean inertia of each coordinate; > 0 if M is.
 
-    >>> least_inertia(np.array([[[2.0, 0.0], [0.0, 8.0]]]))
+    >>> round(least_inertia(np.array([[[2.0, 0.0], [0.0, 8.0]]])), 12)
     1.0
     """
     own = np.sqrt(np.abs(np.einsum("pii->pi", M)).mean(axis=0))

@@ -7,9 +7,9 @@ because noise of that size was put in: they show that both methods work, not how
 model is. Counts, null spaces and errors against torques without noise are findings of their own.
 
 Three motions are stored (`data/irb360_excitation.npz`, harmonics of 6 s): the first of greatest
-determinant, the second of least condition number, both of `triskele.excite` with seed 0, are
-fitted; the third, of least condition number with seed 1, is held out. All keep axis 4 below
-30 rad/s, where its friction, which saturates, is still nearly linear.
+determinant, the second of least condition number, both of `triskele.excite` with seed 0 and 600
+steps, are fitted; the third, of least condition number with seed 1 and 200 steps, is held out. All
+keep axis 4 below 30 rad/s, where its friction, which saturates, is still nearly linear.
 
 Reference: Gnad, Gattringer, Mueller, Hoebarth, Riepl, Messner, Identification of physically
 consistent dynamics parameter of the ABB IRB 360-6/1600 delta robot, Robotics and Autonomous
