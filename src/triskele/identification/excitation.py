@@ -266,9 +266,7 @@ def _kernel(task: _Task) -> Callable[[Array, Array], tuple[tuple[Array, _Score],
         excess += jnp.sum((jnp.maximum(2 * ROOM - room, 0.0) / (10 * ROOM)) ** 2)
         return f + _PENALTY * excess, _Score(condition, f, excess)
 
-    hurried = {
-        "xla_backend_optimization_level": 0
-    }  # compiled in half the time, run a few hundred times
+    hurried = {"xla_backend_optimization_level": 0}  # it runs a few hundred times only
     return jax.jit(jax.value_and_grad(total, has_aux=True), compiler_options=hurried)
 
 
