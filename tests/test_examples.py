@@ -49,6 +49,13 @@ CLAIMS = {
         "weight [N]": (372.65, 0.005),
         "freedom": (6, 0),
     },
+    "10_bandwidth": {
+        "bandwidth": (15.96, 0.01),
+        "gain limit": (519.9, 0.1),
+        "as published": (148.5, 0.1),
+        "gain doubled": (121.9, 0.1),
+        "fed forward": (6.1, 0.1),
+    },
     "09_virtual_sensor": {
         "largest": (0.96, 0.005),
         "chord": (1.9, 0.05),

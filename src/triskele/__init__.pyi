@@ -1,6 +1,16 @@
 """The public names of triskele, each from where it is defined; read by `__init__.py` too."""
 
 from triskele import multibody as multibody
+from triskele.compliant.contributions import contributions as contributions
+from triskele.compliant.stiffness import natural_modes as natural_modes
+from triskele.control.bandwidth import bandwidth as bandwidth
+from triskele.control.bandwidth import stability_map as stability_map
+from triskele.control.cascade import Cascade as Cascade
+from triskele.control.cascade import FeedForward as FeedForward
+from triskele.control.cascade import cascade as cascade
+from triskele.control.plant import plant as plant
+from triskele.control.track import track as track
+from triskele.control.track import track_plant as track_plant
 from triskele.description import catalogue as _catalogue
 from triskele.description.load import load as load
 from triskele.description.load import load_mechanism as load_mechanism
@@ -61,6 +71,7 @@ from triskele.identification.weighted import base_fit as base_fit
 from triskele.kinematics.build import build as build
 from triskele.kinematics.cycles import check_motion as check_motion
 from triskele.kinematics.cycles import joint_motion_along as joint_motion_along
+from triskele.kinematics.cycles import joint_sine as joint_sine
 from triskele.kinematics.cycles import pick_and_place as pick_and_place
 from triskele.kinematics.cycles import rating_cycle as rating_cycle
 from triskele.kinematics.delta import Delta as Delta
@@ -75,6 +86,7 @@ from triskele.kinematics.motion import circle as circle
 from triskele.kinematics.motion import fourier as fourier
 from triskele.kinematics.motion import inverted_u as inverted_u
 from triskele.kinematics.motion import line as line
+from triskele.kinematics.motion import sine as sine
 from triskele.kinematics.path import BSpline as BSpline
 from triskele.kinematics.path import Circle as Circle
 from triskele.kinematics.path import Line as Line
@@ -89,6 +101,7 @@ from triskele.kinematics.velocity import joint_motion as joint_motion
 from triskele.kinematics.velocity import platform_motion as platform_motion
 from triskele.kinematics.workspace import Workspace as Workspace
 from triskele.kinematics.workspace import workspace as workspace
+from triskele.laws.flexures import yielding as yielding
 from triskele.numerics import batch as batch
 from triskele.planning.plan import Plan as Plan
 from triskele.planning.plan import plan as plan

@@ -13,6 +13,7 @@ import typer
 from typer.exceptions import Abort, Exit, TyperException
 
 from triskele.cli import (
+    control,
     describe,
     dynamics,
     flexible,
@@ -59,6 +60,7 @@ app.command("sense")(sensing.sense)
 app.command("encoders")(sensing.encoders)
 app.command("excite")(identification.excite)
 app.command("identify")(identification.identify)
+app.command("bandwidth")(control.bandwidth)
 app.command("reproduce")(reproduce.reproduce)
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
+from triskele.cli.control import TrackingOrder, looped, simulate_tracking
 from triskele.cli.inputs import AsJson, RobotName, built, positive, vector
 from triskele.cli.multibody import (
     Order,
@@ -24,7 +25,7 @@ from triskele.cli.output import (
     write_columns,
 )
 from triskele.cli.payloads import Carried, CarriedCentre, CarriedInertia, carried_payload
-from triskele.cli.shapes import Asked, made, option, shaped
+from triskele.cli.shapes import Asked, gathered, made, moved, option, shaped
 from triskele.errors import InputError, UnknownName, did_you_mean
 
 if TYPE_CHECKING:
@@ -204,51 +205,78 @@ def _print_loads(loads: dict) -> None:
 # Forward
 
 
+_FREE = {
+    "at": Annotated[str | None, option("Pose at the start, as 0.1,0,-0.9.", "home")],
+    "speed": Annotated[str | None, option("Velocity at the start.", "rest")],
+    "torque": Annotated[
+        str | None, option("Constant efforts of the drives [N m, N]; or: hold.", "0")
+    ],
+    "tolerance": Annotated[str | None, option("Of the integrator.", "1e-9")],
+    "engine": Annotated[
+        str | None, option("reduced (the robot's own coordinates) or multibody.", "reduced")
+    ],
+    "integrator": Annotated[
+        str | None, option("Of multibody: runge-kutta, adams, alpha.", "runge-kutta")
+    ],
+}
+
+
+def _freely(command: Callable[..., None]) -> Callable[..., None]:
+    return gathered(command, "free", _FREE)
+
+
+@looped
+@moved
+@_freely
 def simulate(
     robot: RobotName,
-    at: Annotated[str | None, option("Pose at the start, as 0.1,0,-0.9.", "home")] = None,
-    speed: Annotated[str | None, option("Velocity at the start.", "rest")] = None,
-    torque: Annotated[
-        str | None, option("Constant efforts of the drives [N m, N]; or: hold.", "0")
+    motion: Annotated[
+        str | None, option("Follow a motion under control (see `motion --help`), or a table.")
     ] = None,
+    free: "Mapping[str, str]" = {},  # noqa: B006 (replaced by `_freely`)
     duration: Annotated[str | None, option("[s]", "1 s")] = None,
     rate: Annotated[str | None, option("Samples per second [Hz].", "1000 Hz")] = None,
-    tolerance: Annotated[str | None, option("Of the integrator.", "1e-9")] = None,
-    engine: Annotated[
-        str | None, option("reduced (the robot's own coordinates) or multibody.", "reduced")
+    step: Annotated[
+        str | None, option("Of the integrator alpha, or of a controlled motion [s].", "fits")
     ] = None,
-    integrator: Annotated[
-        str | None, option("Of multibody: runge-kutta, adams, alpha.", "runge-kutta")
-    ] = None,
-    step: Annotated[str | None, option("Of the integrator alpha [s].", "1 ms")] = None,
     payload: Carried = None,
     payload_centre: CarriedCentre = None,
     payload_inertia: CarriedInertia = None,
     frictionless: Annotated[bool, typer.Option(help="Leave friction out.")] = False,
+    options: "Mapping[str, str | int]" = {},  # noqa: B006 (replaced by `moved`)
+    gains: "Mapping[str, object]" = {},  # noqa: B006 (replaced by `looped`)
     json: AsJson = False,
     out: Out = None,
     figure: Drawing = None,
 ) -> None:
-    """What a robot or a mechanism does under constant efforts of its drives.
+    """What a robot does under constant efforts of its drives, or under its control.
 
     `--torque hold` gives each drive what keeps the robot at rest at the start. The reduced
     engine ends where the robot leaves its limits; `--engine multibody` has all bodies and
     joints, knows no limits, and takes mechanism files, which move as their drives say.
+    `--motion` lets the robot follow one under its cascade control.
 
     Example: triskele simulate flexible_delta --torque hold
     """
     files = table_and_figure(out, figure, *_ALL)
+    _check_choice(motion, (*options, *gains), free)
     from triskele.description.load import load_any
     from triskele.description.mechanism import Mechanism
 
     described = load_any(robot)
+    at, speed, torque, tolerance, engine, integrator = (free.get(key) for key in _FREE)
     order = Order(duration, rate, tolerance, torque, integrator, step)
     if isinstance(described, Mechanism):
-        given = {"--at": at, "--speed": speed, "--payload": payload}
+        given = {"--at": at, "--speed": speed, "--payload": payload, "--motion": motion}
         given |= {"--payload-centre": payload_centre, "--payload-inertia": payload_inertia}
         given |= {"--frictionless": frictionless or None}
         given |= {f"--engine {engine}": None if engine == "multibody" else engine}
         data, show = simulate_mechanism(described, given, order, files), print_system_run
+    elif motion is not None:
+        carried = carried_payload(described, payload, payload_centre, payload_inertia)
+        wish = TrackingOrder(motion, options, gains, duration, rate, step)
+        data, shown = simulate_tracking(described, carried, not frictionless, wish, files)
+        show = lambda _: shown()  # noqa: E731
     else:
         carried = carried_payload(described, payload, payload_centre, payload_inertia)
         start = _Start(described, carried, not frictionless, at, speed)
@@ -258,6 +286,15 @@ def simulate(
     if data["ended"] is not None:
         note(f"ended {data['ended']}")
     note_assumptions(used_facts(described), robot)
+
+
+def _check_choice(motion: str | None, following: tuple[str, ...], free: Mapping[str, str]) -> None:
+    """Refuse options of the other kind of simulation."""
+    if motion is None and following:
+        key = following[0].replace("_", "-")
+        raise InputError(f"--{key} is for following a motion; name one with --motion.")
+    if motion is not None and free:
+        raise InputError(f"--{next(iter(free))} and --motion exclude one another.")
 
 
 def _engine(name: str) -> tuple[Callable[..., dict[str, object]], Callable[[dict], None]]:

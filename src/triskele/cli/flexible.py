@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
+from triskele.cli.control import sprung_modes
 from triskele.cli.inputs import AsJson, RobotName, built, number, positive, vector, whole
 from triskele.cli.output import (
     TABLES,
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     import numpy as np
     from jaxtyping import Array
 
-    from triskele.description.schema import Robot
+    from triskele.description.schema import Payload, Robot
     from triskele.flexible.assembly import Damping
     from triskele.flexible.response import Response
     from triskele.flexible.robot import FlexibleRobot
@@ -55,7 +56,7 @@ Out = Annotated[
 ]
 Drawing = Annotated[Path | None, typer.Option(help="Write a figure as well.")]
 _ALL = (*TABLES, ".json")
-_FACTS = ("geometry", "bodies", "sections", "materials", "gravity")
+_FACTS = ("geometry", "bodies", "sections", "materials", "flexures", "gravity")
 _NEVER = 1e9  #: [s], in a table
 _STRETCHES = (1.0, 1.25, 1.5, 2.0, 2.5)  #: of the duration, tried by --compare
 
@@ -100,6 +101,8 @@ def modes(
 ) -> None:
     """Natural frequencies and mode shapes of a robot whose links bend, motors held.
 
+    Of a compliant 3PRS those of its flexures, with sliders free and with motors locked.
+
     Example: triskele modes flexible_delta --at 0.1 0 -0.5
     """
     table, drawing = table_and_figure(out, figure, *_ALL)
@@ -112,7 +115,12 @@ def modes(
     if options and along is None:
         raise InputError(f"--{next(iter(options))} shapes a motion; name one with --along.")
     asked = _Asked(Asked(*built(robot), options), model, count, loaded)
-    if map:
+    if asked.robot.kind == "3prs":
+        chosen = {"--map": map, "--along": along, "--loaded": loaded, "--sensitivity": sensitivity}
+        chosen |= {"--convergence": convergence, "--out": table, "--figure": drawing}
+        chosen |= {f"--{key}": value for key, value in model.items() if "payload" not in key}
+        data, show = sprung_modes(asked.asked, asked.carried(), at, chosen)
+    elif map:
         data, show = _mapped(asked, level, points, table, drawing)
     elif along is not None:
         data, show = _along(asked, along, table, drawing)
@@ -183,18 +191,19 @@ class _Asked(NamedTuple):
     def robot(self) -> "Robot":
         return self.asked.robot
 
+    def carried(self) -> "Payload | None":
+        """What the options hang on the platform."""
+        keys = ("payload", "payload_centre", "payload_inertia")
+        return carried_payload(self.robot, *(self.model.get(key) for key in keys))  # pyright: ignore[reportArgumentType]
+
     def model_of(self, elements: int | None = None) -> "FlexibleRobot":
         """The flexible robot that the options describe."""
         from triskele.flexible.robot import flexible
 
         given = self.model
-        carried = carried_payload(
-            self.robot,
-            *(given.get(key) for key in ("payload", "payload_centre", "payload_inertia")),  # pyright: ignore[reportArgumentType]
-        )
         return flexible(
             self.robot,
-            carried,
+            self.carried(),
             elements=elements or int(str(given.get("elements", 1))),
             family=str(given.get("family", "linear/cubic")),
             slender=not given.get("timoshenko", False),

@@ -38,7 +38,7 @@ def motion(
 ) -> None:
     """A sampled motion with velocity, acceleration and jerk, checked for reach.
 
-    Kinds: line, circle, inverted-u, fourier, pick-and-place, rating-cycle.
+    Kinds: line, circle, inverted-u, fourier, sine, joint-sine, pick-and-place, rating-cycle.
 
     Example: triskele motion abb_irb360_6_1600 pick-and-place --out motion.csv
     """

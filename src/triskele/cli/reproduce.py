@@ -20,6 +20,7 @@ STUDIES = (
     "flexible_delta",
     "virtual_sensor",
     "irb360_identification",
+    "compliant_3prs",
 )  #: in the order they run
 
 

@@ -41,7 +41,9 @@ _SHAPING = {
     "radius": Annotated[str | None, option("Of a circle, or of corners [m].", "fits")],
     "length": Annotated[str | None, option("Across, of pick-and-place [m].", "fits")],
     "height": Annotated[str | None, option("Up, of pick-and-place [m].", "fits")],
-    "amplitude": Annotated[str | None, option("Of a series, one or each.", "fits")],
+    "amplitude": Annotated[str | None, option("Of a series or sine, one or each.", "fits")],
+    "frequency": Annotated[str | None, option("Of a sine or joint-sine [Hz].", "0.5 Hz")],
+    "phase": Annotated[str | None, option("Of each coordinate of a sine, as 0,2.09,4.19.", "0")],
     "harmonics": Annotated[int | None, _count("Of a series.", "5")],
     "seed": Annotated[int | None, _count("Of a series' random coefficients.", "0")],
     "duration": Annotated[str | None, option("Of the motion, or of one turn [s].", "1 s")],
@@ -68,6 +70,12 @@ _ROUTING = {
 def shaped(command: Callable[..., None]) -> Callable[..., None]:
     """`command` with the options that shape a motion; those given reach it as `options`."""
     return gathered(command, "options", _SHAPING)
+
+
+def moved(command: Callable[..., None]) -> Callable[..., None]:
+    """As `shaped`, for a command that has its own --duration and --rate."""
+    own = {key: kind for key, kind in _SHAPING.items() if key not in ("duration", "rate")}
+    return gathered(command, "options", own)
 
 
 def routed(command: Callable[..., None]) -> Callable[..., None]:
@@ -225,6 +233,50 @@ def _fourier(asked: Asked) -> "Motion":
     )
 
 
+def _sine(asked: Asked) -> "Motion":
+    from triskele.kinematics import motion as motions
+
+    centre = asked.pose("centre")
+    return motions.sine(
+        asked.home if centre is None else centre,
+        _amplitude(asked),
+        frequency=asked.positive("frequency", "Hz") or 0.5,
+        phase=_phase(asked),
+        duration=asked.duration,
+        rate=asked.rate,
+        coordinates=asked.names,
+    )
+
+
+def _joint_sine(asked: Asked) -> "Motion":
+    from triskele.kinematics import cycles
+
+    coordinates, given = asked.mechanism.joint_coordinates, str(asked.options.get("amplitude", ""))
+    if not given:
+        unit = coordinates[0].unit
+        example = "1mm" if unit == "m" else "5deg"
+        raise InputError(f"A joint-sine needs --amplitude, such as {example}, one or each.")
+    texts = given.split(",") * (len(coordinates) if "," not in given else 1)
+    return cycles.joint_sine(
+        asked.mechanism,
+        vector(texts, coordinates, f"an amplitude for {asked.robot.name}", "--amplitude"),
+        frequency=asked.positive("frequency", "Hz") or 0.5,
+        phase=_phase(asked),
+        duration=asked.duration,
+        rate=asked.rate,
+    )
+
+
+def _phase(asked: Asked) -> "Array | None":
+    """Of each coordinate [rad], None if it was not given."""
+    if "phase" not in asked.options:
+        return None
+    from triskele.kinematics.mechanism import Coordinate
+
+    angles = tuple(Coordinate(c.name, "rad") for c in asked.mechanism.platform_coordinates)
+    return vector(str(asked.options["phase"]).split(","), angles, "a phase", "--phase")
+
+
 def _amplitude(asked: Asked) -> "Array":
     """Of each coordinate [m, rad]; one number stands for all."""
     from triskele.numerics import stacked
@@ -374,6 +426,8 @@ MOTIONS = {
     "circle": _Kind(_circle, ("centre", "radius")),
     "inverted-u": _Kind(_inverted_u, ("start", "move")),
     "fourier": _Kind(_fourier, ("centre", "amplitude", "harmonics", "seed"), translating=False),
+    "sine": _Kind(_sine, ("centre", "amplitude", "frequency", "phase"), translating=False),
+    "joint-sine": _Kind(_joint_sine, ("amplitude", "frequency", "phase"), translating=False),
     "pick-and-place": _Kind(_pick_and_place, ("length", "height", "radius")),
     "rating-cycle": _Kind(_rating_cycle, ()),
 }

@@ -246,8 +246,11 @@ class Motor(Section):
     load_inertia: RotorInertia | None = None  #: J2 [kg m^2], at the motor shaft
     reflected_inertia: RotorInertia | None = None  #: of the rotor, at the joint [kg m^2]
     coupling_stiffness: Stiffness | None = None  #: kt [N m/rad], at the motor shaft
+    coupling_stiffness_reverse: Stiffness | None = None  #: kt while the load leads; none: as kt
     coupling_damping: Annotated[float, _VISCOUS] = 0.0  #: ct [N m s/rad]
     damping: Annotated[float, _VISCOUS] = 0.0  #: c1 [N m s/rad], motor bearing
+    coulomb: Annotated[float, _COULOMB] = 0.0  #: dry friction at the motor shaft [N m]
+    coulomb_speed: Annotated[float, _positive("rad/s", "speed")] = 1.0  #: where it is 76 % of it
     torque_constant: Annotated[float, _positive("N m/A", "torque constant")] | None = None
     current_limit: Annotated[float, _positive("A", "current")] | None = None
     peak_torque: Torque | None = None  #: at the motor shaft [N m]
@@ -264,6 +267,12 @@ class Motor(Section):
             raise ValueError("corner_speed needs peak_torque and peak_speed beside it.")
         if self.corner_speed >= self.peak_speed:
             raise ValueError("corner_speed must be below peak_speed.")
+        return self
+
+    @model_validator(mode="after")
+    def _reverse_of_what(self) -> "Motor":
+        if self.coupling_stiffness_reverse is not None and self.coupling_stiffness is None:
+            raise ValueError("coupling_stiffness_reverse needs coupling_stiffness beside it.")
         return self
 
     @model_validator(mode="after")
@@ -367,12 +376,46 @@ class Sections(Section):
     rod: CrossSection | None = None
 
 
-class Flexures(Section):
-    """Lumped springs of the compliant joints."""
+class NotchHinge(Section):
+    """A circular notch: what turns like a revolute joint."""
 
-    revolute_bending: Stiffness  #: kr [N m/rad]
-    spherical_bending: Stiffness  #: ksf [N m/rad], both bending axes
-    spherical_torsion: Stiffness  #: kst [N m/rad], about the bar
+    material: str  #: a name under [materials]
+    width: Length  #: b [m], along the axis of the joint
+    thickness: Annotated[float, _positive("m", "length", usual=(1e-5, 0.1))]  #: t [m], of the neck
+    radius: Length  #: R [m], of the notch
+
+
+class CylinderHinge(Section):
+    """A thin cylinder: what turns like a spherical joint."""
+
+    material: str  #: a name under [materials]
+    diameter: Annotated[float, _positive("m", "length", usual=(1e-4, 0.1))]  #: d [m]
+    length: Length  #: l [m]
+
+
+class Flexures(Section):
+    """Compliant joints: lumped springs, stated or from the shape of the hinges.
+
+    A stated stiffness is used where there is one; the shape then serves for stresses.
+    """
+
+    revolute_bending: Stiffness | None = None  #: kr [N m/rad]
+    spherical_bending: Stiffness | None = None  #: ksf [N m/rad], both bending axes
+    spherical_torsion: Stiffness | None = None  #: kst [N m/rad], about the bar
+    revolute: NotchHinge | None = None
+    spherical: CylinderHinge | None = None
+
+    @model_validator(mode="after")
+    def _stiffness_is_known(self) -> "Flexures":
+        if self.revolute_bending is None and self.revolute is None:
+            raise ValueError("give revolute_bending, or the hinge as [flexures.revolute].")
+        both = (self.spherical_bending, self.spherical_torsion)
+        if None in both and self.spherical is None:
+            raise ValueError(
+                "give spherical_bending and spherical_torsion, or the hinge as "
+                "[flexures.spherical]."
+            )
+        return self
 
 
 class Control(Section):
@@ -483,11 +526,13 @@ class AbstractRobot(AbstractFile):
 
     @model_validator(mode="after")
     def _materials_exist(self) -> "AbstractRobot":
-        for part in ("arm", "rod"):
-            section = getattr(self.sections, part, None)
-            if section is not None and section.material not in self.materials:
+        parts = [("sections", part) for part in ("arm", "rod")]
+        parts += [("flexures", part) for part in ("revolute", "spherical")]
+        for section, part in parts:
+            made = getattr(getattr(self, section), part, None)
+            if made is not None and made.material not in self.materials:
                 raise ValueError(
-                    f"sections.{part}.material: '{section.material}' is not under [materials]."
+                    f"{section}.{part}.material: '{made.material}' is not under [materials]."
                 )
         return self
 

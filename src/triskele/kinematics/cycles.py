@@ -18,8 +18,8 @@ from triskele.kinematics.mechanism import AbstractMechanism
 from triskele.kinematics.motion import Motion, Real
 from triskele.kinematics.path import positive
 from triskele.kinematics.reach import slack, worst_slack
-from triskele.kinematics.velocity import joint_motion
-from triskele.numerics import Scalars, stacked, tabulate
+from triskele.kinematics.velocity import joint_motion, platform_motion
+from triskele.numerics import Scalar, Scalars, stacked, tabulate
 
 
 class JointMotion(NamedTuple):
@@ -69,6 +69,46 @@ def rating_cycle(
     start = _pick_level(robot, level)
     start[1] = -0.305 / 2
     return motions.rating_cycle(start, duration=duration, turn=turn, cycles=cycles, rate=rate)
+
+
+def joint_sine(
+    mechanism: AbstractMechanism,
+    amplitude: motions.Numbers,
+    *,
+    frequency: Real,
+    phase: motions.Numbers | None = None,
+    duration: Real,
+    rate: Real = 1000.0,
+) -> Motion:
+    """Each joint moves as a sine about home; what the platform does follows.
+
+    `amplitude` [rad, m] and `phase` [rad] of each joint, `frequency` [Hz].
+    """
+    home = mechanism.inverse(mechanism.home()).components
+    names = tuple(c.name for c in mechanism.platform_coordinates)
+    q = motions.sine(
+        stacked(home),
+        amplitude,
+        frequency=frequency,
+        phase=phase,
+        duration=duration,
+        rate=rate,
+        coordinates=names,  # in their place: joints have as many
+    )
+    arrays = (np.asarray(part) for part in (q.x, q.xd, q.xdd, q.xddd))
+    parts, margin = tabulate(eqx.Partial(_platform, mechanism))(*arrays)
+    if not np.min(np.asarray(margin)) > 0:
+        raise OutOfReach("The joints move to where the loops cannot be closed; move them less.")
+    return Motion(q.t, *(stacked(part) for part in parts), coordinates=names)
+
+
+def _platform(
+    mechanism: AbstractMechanism, q: Scalars, *rates: Scalars
+) -> tuple[tuple[Scalars, ...], Scalar]:
+    """x and its derivatives at one sample, and the margin of the loops; a kernel."""
+    found = mechanism.forward(q)
+    x = found.components
+    return (x, *platform_motion(mechanism, q, x, *rates)), found.margin
 
 
 def joint_motion_along(mechanism: AbstractMechanism, motion: Motion) -> JointMotion:

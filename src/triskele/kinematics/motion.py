@@ -11,7 +11,12 @@ The peak of s'' is 10 / sqrt(3) for (2) and 84 sqrt(5) / 25 = 7.5132 for (3).
 
     Fourier        x = c + sum_k a_k sin(k w t) + b_k cos(k w t),   w = 2 pi / period       (4)
 
-starts from rest if sum k a_k = 0 and sum k^2 b_k = 0.
+starts from rest if sum k a_k = 0 and sum k^2 b_k = 0. For frequency responses there are
+
+    sine           x = c + a sin(2 pi f t + p), each coordinate with its own phase p         (5)
+    sweep          x = c + a g(t) sin(2 pi int f),  f from f0 to f1 in D, rising evenly      (6)
+
+(6) swells and fades smoothly (g) in the first and last tenth, and is followed by rest.
 
 Platform coordinates are called x, y, z [m], psi, theta [rad]; in a table the derivatives
 are xd, xdd, xddd (psid, ...). Everything else is in SI units as well.
@@ -307,6 +312,71 @@ def resting(sine: Numbers, cosine: Numbers) -> FourierCoefficients:
     )
 
 
+class _Sine(eqx.Module):
+    centre: Float[Array, " m"]
+    amplitude: Float[Array, " m"]
+    phase: Float[Array, " m"]
+    frequency: Float[Array, ""]
+
+    def __call__(self, t: Float[Array, ""]) -> Float[Array, " m"]:
+        return self.centre + self.amplitude * jnp.sin(2 * jnp.pi * self.frequency * t + self.phase)
+
+
+def sine(
+    centre: Numbers,
+    amplitude: Numbers,
+    *,
+    frequency: Real,
+    phase: Numbers | None = None,
+    duration: Real,
+    rate: Real = 1000.0,
+    coordinates: tuple[str, ...] | None = None,
+) -> Motion:
+    """Equation (5): about `centre` with `amplitude` [m, rad] at `frequency` [Hz].
+
+    `phase` [rad] of each coordinate; zero if not given.
+    """
+    c = numbers("centre", centre, None)
+    a = numbers("amplitude", amplitude, c.size)
+    p = jnp.zeros_like(c) if phase is None else numbers("phase", phase, c.size)
+    position = _Sine(c, a, p, positive("frequency", frequency, "Hz"))
+    return sample(position, duration=duration, rate=rate, coordinates=coordinates)
+
+
+class _Sweep(eqx.Module):
+    centre: Float[Array, " m"]
+    amplitude: Float[Array, " m"]
+    band: Float[Array, "2"]
+    length: Float[Array, ""]
+
+    def __call__(self, t: Float[Array, ""]) -> Float[Array, " m"]:
+        u = jnp.clip(t / self.length, 0.0, 1.0)
+        turns = self.length * (self.band[0] * u + (self.band[1] - self.band[0]) * u * u / 2)
+        swell = polynomial7(jnp.clip(10 * u, 0.0, 1.0)) * polynomial7(
+            jnp.clip(10 - 10 * u, 0.0, 1.0)
+        )
+        return self.centre + self.amplitude * swell * jnp.sin(2 * jnp.pi * turns)
+
+
+def sweep(
+    centre: Numbers,
+    amplitude: Numbers,
+    *,
+    band: Numbers,
+    length: Real,
+    rest: Real,
+    rate: Real = 1000.0,
+    coordinates: tuple[str, ...] | None = None,
+) -> Motion:
+    """Equation (6): through the `band` (f0, f1) [Hz] in `length` [s], then `rest` [s]."""
+    c = numbers("centre", centre, None)
+    f = numbers("band", band, 2)
+    D = positive("length", length, "s")
+    position = _Sweep(c, numbers("amplitude", amplitude, c.size), f, D)
+    duration = float(D) + float(positive("rest", rest, "s"))
+    return sample(position, duration=duration, rate=rate, coordinates=coordinates)
+
+
 def pick_and_place(
     start: Numbers,
     end: Numbers,
@@ -403,7 +473,7 @@ def motion_from_table(table: Table, coordinates: tuple[str, ...] | None = None) 
     for order in (1, 2, 3):
         columns = [name + "d" * order for name in names]
         if not any(name in table for name in columns):
-            orders.append(_spline_derivative(t, orders[0], order))
+            orders.append(spline_derivative(t, orders[0], order))
             continue
         units = [UNITS[name] + _RATES[order] for name in names]
         given = [table.column(name, unit) for name, unit in zip(columns, units, strict=True)]
@@ -421,7 +491,8 @@ def _coordinates(table: Table) -> tuple[str, ...]:
     return TURNING if "psi" in table else TRANSLATING
 
 
-def _spline_derivative(t: np.ndarray, x: np.ndarray, order: int) -> np.ndarray:
+def spline_derivative(t: np.ndarray, x: np.ndarray, order: int) -> np.ndarray:
+    """Derivative of the spline of degree 5 through the rows of `x` at the times `t` [s]."""
     from scipy.interpolate import make_interp_spline
 
     return make_interp_spline(t - t[0], x, k=min(5, len(t) - 1))(t - t[0], order)

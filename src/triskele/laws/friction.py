@@ -13,7 +13,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from triskele.description.schema import Friction, JointFriction, Motor, SlideFriction
-from triskele.laws.motors import reflected_damping
+from triskele.laws.motors import ratio, reflected_damping
 from triskele.numerics import Scalar
 
 
@@ -66,10 +66,12 @@ def drive_friction(
     """Friction of a drive at its joint, with that of the motor's bearings."""
     section = laws.axis4 if joint == 3 else laws.slides or laws.drives
     law = None if section is None else friction_law(section, joint if joint < 3 else 0)
-    bearings = 0.0 if motor is None or not friction else reflected_damping(motor)
-    if not bearings:
+    if motor is None or not friction or not (motor.damping or motor.coulomb):
         return law
+    i = ratio(motor) or 0.0
     if law is None:
         zero = jnp.zeros(())
-        law = FrictionLaw(coulomb=zero, viscous=zero, smoothing_speed=zero + 1)
-    return eqx.tree_at(lambda law: law.viscous, law, law.viscous + bearings)
+        speed = zero + (motor.coulomb_speed / i if motor.coulomb and i else 1.0)
+        law = FrictionLaw(coulomb=zero, viscous=zero, smoothing_speed=speed)
+    more = law.viscous + reflected_damping(motor), law.coulomb + i * motor.coulomb
+    return eqx.tree_at(lambda law: (law.viscous, law.coulomb), law, more)

@@ -9,6 +9,7 @@ from jaxtyping import Array, Float
 
 from triskele.description.schema import PrsRobot, Robot
 from triskele.kinematics.mechanism import AbstractMechanism
+from triskele.laws.flexures import flexure_stiffness
 from triskele.numerics import Scalar
 
 
@@ -30,13 +31,14 @@ class Spring(eqx.Module):
 def flexure_springs(robot: Robot, mechanism: AbstractMechanism) -> tuple[Spring | None, ...]:
     """Flexures of a 3PRS in its passive joints, each counted once; free of stress at rest."""
     names = [c.name for c in mechanism.passive_coordinates]
-    if not isinstance(robot, PrsRobot) or robot.flexures is None:
+    flexures = flexure_stiffness(robot) if isinstance(robot, PrsRobot) else None
+    if flexures is None:
         return (None,) * len(names)
     kinds = {
-        "alpha": (robot.flexures.revolute_bending, robot.geometry.rest_angle),
-        "beta_m": (robot.flexures.spherical_bending, 0.0),
-        "beta_n": (robot.flexures.spherical_bending, 0.0),
-        "beta_l": (robot.flexures.spherical_torsion, 0.0),
+        "alpha": (flexures.revolute_bending, getattr(robot.geometry, "rest_angle", 0.0)),
+        "beta_m": (flexures.spherical_bending, 0.0),
+        "beta_n": (flexures.spherical_bending, 0.0),
+        "beta_l": (flexures.spherical_torsion, 0.0),
     }
     constants = [kinds[name.rstrip("_123")] for name in names]
     return tuple(Spring(jnp.asarray(k, float), jnp.asarray(p, float)) for k, p in constants)

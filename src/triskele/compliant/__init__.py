@@ -1,0 +1,1 @@
+"""Lumped elasticity: mechanisms whose joints are springs."""

@@ -1,0 +1,126 @@
+"""What each part of a robot adds to the efforts of its drives, on its own.
+
+By the principle of energy equivalence the efforts are the sum of what each body, each spring
+and each wrench on the platform asks for, handed to the joints by its own Jacobian,
+
+    tau = sum_n J_n' (d/dt dL_n/dv_n - dL_n/dr_n) - J_P' w,     sum L_n = L               (1)
+
+which holds while no energy is counted twice. A flexure between two bodies has one potential
+energy; Ruiz et al. (2022), equation 59, book those of the spherical flexures with platform and
+bars and those of the revolute ones with couplings and bars, which doubles all elastic forces.
+`count=2` is that variant, to compare with; nothing else uses it.
+
+The inertia of a body is split as its authors do: translation is that of its mass at the centre
+of mass with its weight, rotation that of the moments about the centre.
+"""
+
+from typing import Literal, NamedTuple
+
+import equinox as eqx
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+from numpy.typing import ArrayLike
+
+from triskele.dynamics.inverse import motor_efforts, passive_forces
+from triskele.dynamics.robot import RigidRobot
+from triskele.dynamics.wrenches import (
+    STILL,
+    MotionState,
+    inertial_wrenches,
+    motion_state,
+    of_moment,
+    pulled_back,
+    to_joints,
+)
+from triskele.numerics import Scalar, stacked
+
+Efforts = Float[Array, " n"]
+
+
+class Contributions(NamedTuple):
+    """Efforts at the drives [N m, N], part by part."""
+
+    translation: dict[str, Efforts]  #: by kind of body: mass at its centre, and weight
+    rotation: dict[str, Efforts]  #: by kind of body: moments about its centre
+    flexures: Efforts
+    friction: Efforts  #: of passive joints
+    motors: Efforts  #: their inertia and friction at the joints
+    external: Efforts  #: balancing the wrench on the platform
+
+    @property
+    def total(self) -> Efforts:
+        """What the drives must supply."""
+        bodies = [*self.translation.values(), *self.rotation.values()]
+        rest = self.flexures + self.friction + self.motors + self.external
+        return sum(bodies, start=rest)
+
+
+@eqx.filter_jit
+def contributions(
+    robot: RigidRobot,
+    x: ArrayLike,
+    xd: ArrayLike,
+    xdd: ArrayLike,
+    *,
+    force: ArrayLike = (0.0, 0.0, 0.0),
+    moment: ArrayLike = (0.0, 0.0, 0.0),
+    count: Literal[1, 2] = 1,
+) -> Contributions:
+    """Every term of (1) for the platform motion `x`, `xd`, `xdd`.
+
+    `force` [N] and `moment` [N m] act on the platform at its origin, in O. `count` is how often
+    the energy of each flexure is counted: once, or twice as published.
+    """
+    state = motion_state(robot.mechanism, *(tuple(jnp.asarray(v, float)) for v in (x, xd, xdd)))
+    kinds: dict[str, list[int]] = {}
+    for place, name in enumerate(robot.mechanism.bodies):
+        kinds.setdefault(name.rstrip("_123ab"), []).append(place)
+    moving, turning = _split(robot)
+    zero = tuple(jnp.zeros_like(q) for q in state.q)
+    springless = eqx.tree_at(lambda r: r.springs, robot, (None,) * len(robot.springs))
+    sprung = _handed(state, *passive_forces(robot, state))
+    rubbing = _handed(state, *passive_forces(springless, state))
+    return Contributions(
+        translation={kind: _bodies(robot, state, moving, places) for kind, places in kinds.items()},
+        rotation={kind: _bodies(robot, state, turning, places) for kind, places in kinds.items()},
+        flexures=count * (sprung - rubbing),
+        friction=rubbing,
+        motors=_handed(state, motor_efforts(robot, state), tuple(0.0 * v for v in state.x)),
+        external=_external(robot, state, jnp.asarray(force, float), jnp.asarray(moment, float))
+        + stacked(zero),
+    )
+
+
+def _split(robot: RigidRobot) -> tuple[Array, Array]:
+    """Ten parameters of each body: those of its mass at the centre, and the rest."""
+    place = robot.mechanism.bodies.index(robot.carrier)
+    whole = jnp.asarray(robot.theta).at[place].add(jnp.asarray(robot.payload))
+    m, c = whole[:, :1], whole[:, 1:4] / whole[:, :1]
+    x, y, z = (c[:, k] for k in range(3))
+    steiner = (y * y + z * z, x * x + z * z, x * x + y * y, -x * y, -y * z, -x * z)
+    point = jnp.concatenate([m, m * c, m * jnp.stack(steiner, axis=-1)], axis=-1)
+    return point, whole - point
+
+
+def _bodies(robot: RigidRobot, state: MotionState, theta: Array, places: list[int]) -> Efforts:
+    """Efforts of some bodies with the parameters `theta`, weight included."""
+    kept = jnp.zeros_like(theta).at[jnp.asarray(places)].set(theta[jnp.asarray(places)])
+    alone = eqx.tree_at(
+        lambda r: (r.theta, r.payload), robot, (kept, jnp.zeros_like(jnp.asarray(robot.payload)))
+    )
+    W = inertial_wrenches(alone, state.Tdd, robot.gravity_components())
+    return _handed(state, *pulled_back(robot.mechanism, state.q, state.x, W))
+
+
+def _external(robot: RigidRobot, state: MotionState, force: Array, moment: Array) -> Efforts:
+    """What balances a wrench on the platform."""
+    place = robot.mechanism.bodies.index("platform")
+    f, n = tuple(-force), tuple(-moment)
+    push = of_moment(state.T[place], n)._replace(p=f)  # pyright: ignore[reportArgumentType]
+    W = [STILL] * len(state.T)
+    W[place] = push
+    return _handed(state, *pulled_back(robot.mechanism, state.q, state.x, tuple(W)))
+
+
+def _handed(state: MotionState, f_q: tuple[Scalar, ...], f_x: tuple[Scalar, ...]) -> Efforts:
+    return stacked(to_joints(state.closure, f_q, f_x))

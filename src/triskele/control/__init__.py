@@ -1,0 +1,1 @@
+"""Closed loops: actuators, cascade control, tracking of motions, bandwidth, stability."""

@@ -1,0 +1,243 @@
+"""The compliant 3PRS of Ruiz et al. (2022): forces, modes, both of its tests, and its bandwidth.
+
+The paper shows measured and simulated motor angles and torques as curves (figures 8 and 9) and
+prints no number of a result, so that ours stand alone; all of them depend on what it does not
+print, the stiffness kt of the belts, and on a rotor inertia J1 whose exponent is doubtful. Both
+values of J1 are computed.
+
+Test 1 moves the platform up and down by 2 mm at 0.5 Hz, test 2 each slider by 2 mm with a third
+of a turn between them. Values are those of the steady state: the second period.
+
+Reference: Ruiz et al., Robotics 11 (2022) 4, sections 5 and 6.
+"""
+
+from typing import NamedTuple
+
+import equinox as eqx
+import jax.numpy as jnp
+import matplotlib as mpl
+import numpy as np
+from matplotlib.figure import Figure
+
+from triskele.compliant.contributions import contributions
+from triskele.compliant.stiffness import natural_modes
+from triskele.control.bandwidth import linear_response, servo, stepped_response, swept_response
+from triskele.control.cascade import Cascade, FeedForward, cascade
+from triskele.control.plant import Plant, plant
+from triskele.control.track import Tracking, track_plant
+from triskele.description.load import load
+from triskele.kinematics.cycles import joint_sine
+from triskele.kinematics.motion import Motion, sine
+from triskele.numerics import stacked
+from triskele.reports.figures import STYLE, legend_outside
+from triskele.studies.study import Finding, Progress, Study
+
+NAME = "compliant_3prs"
+_TITLE = "Compliant 3PRS as a mechatronic system"
+_SOURCE = "Ruiz et al., Robotics 11 (2022) 4"
+_CURVES = "the paper shows motor angles and torques as curves only (figures 8 and 9)"
+_NONE = "the paper prints no such number"
+_FREQUENCY, _AMPLITUDE = 0.5, 2e-3  #: [Hz], [m]
+_PERIODS = 2
+_ROTORS = {"as printed": 1.423e-4, "a tenth": 1.423e-5}  #: J1 [kg m^2]
+_NAMES = ("z", "psi", "theta")
+_STYLES = {"linear": "-", "swept": "--", "stepped": "o"}
+
+
+class Steady(NamedTuple):
+    """The last period of a test, motor 1."""
+
+    angle: float  #: fundamental of the motor angle [rad]
+    torque: float  #: fundamental of the motor torque [N m]
+    motor_error: float  #: greatest [rad]
+    slider_error: float  #: greatest [m]
+    height_error: float  #: greatest [m]
+
+
+def model(rotor: float = 1.423e-4) -> tuple[Plant, Cascade]:
+    """The plant with another rotor inertia J1 [kg m^2], and its control."""
+    robot = load("compliant_3prs")
+    found = plant(robot)
+    changed = jnp.full_like(found.actuators.rotor_inertia, rotor)
+    return eqx.tree_at(lambda p: p.actuators.rotor_inertia, found, changed), cascade(robot)
+
+
+def motions() -> dict[str, Motion]:
+    """Both tests."""
+    mechanism = plant(load("compliant_3prs")).mechanism
+    duration = _PERIODS / _FREQUENCY
+    home = stacked(mechanism.home())
+    third = -2 * np.pi / 3 * np.arange(3)
+    together = {"frequency": _FREQUENCY, "duration": duration}
+    return {
+        "test 1, up and down": sine(home, [_AMPLITUDE, 0.0, 0.0], coordinates=_NAMES, **together),
+        "test 2, sliders a third of a turn apart": joint_sine(
+            mechanism, [_AMPLITUDE] * 3, phase=third, **together
+        ),
+    }
+
+
+def steady(run: Tracking) -> Steady:
+    """What the last period shows."""
+    last = (run.t >= run.t[-1] - 1 / _FREQUENCY - 1e-9) & (run.t < run.t[-1] - 1e-9)
+    wave = np.exp(-2j * np.pi * _FREQUENCY * run.t[last])
+
+    def fundamental(values: np.ndarray) -> float:
+        return float(2 * np.abs(values[last] @ wave) / last.sum())
+
+    return Steady(
+        fundamental(run.motor[:, 0]),
+        fundamental(run.torque[:, 0]),
+        float(np.abs(run.motor_error[last]).max()),
+        float(np.abs(run.joint - run.joint_command)[last].max()),
+        float(np.abs(run.error[last, 0]).max()),
+    )
+
+
+def run(progress: Progress | None = None) -> Study:
+    """Forces, modes, both tests and the bandwidth."""
+    report = progress or (lambda part: None)
+    findings, drawn = [*_statics(), *_modes()], {}
+    report(0.2)
+    for label, rotor in _ROTORS.items():
+        plant, control = model(rotor)
+        for test, motion in motions().items():
+            tracked = track_plant(plant, control, motion, rate=5000.0)
+            findings += _tested(f"{test}, J1 {label}", steady(tracked))
+            if rotor == _ROTORS["as printed"]:
+                drawn[test] = tracked
+        report(0.4 if rotor == _ROTORS["as printed"] else 0.55)
+    findings += _compensated()
+    report(0.65)
+    responses, figure = _bandwidths()
+    report(1.0)
+    figures = {"tests": _tests_figure(drawn), "bandwidth": figure}
+    return Study(NAME, _TITLE, _SOURCE, (*findings, *responses), figures)
+
+
+def _finding(quantity: str, unit: str, ours: float, reason: str = _NONE) -> Finding:
+    return Finding(NAME, quantity, unit, None, float(ours), "not comparable", reason)
+
+
+def _statics() -> list[Finding]:
+    plant, _ = model()
+    home = stacked(plant.mechanism.home())
+    slider = 1e3 * float(jnp.asarray(plant.zero[0]))
+    rows = [_finding("slider at the rest angle of 45 deg, from where s = 0", "mm", slider)]
+    still = jnp.zeros(3)
+    for height in (2e-3, -2e-3):
+        parts = contributions(plant.load, home.at[0].add(height), still, still)
+        for more, how in ((0, "flexures counted once"), (1, "counted twice, as equation 59")):
+            force = float(parts.total[0] + more * parts.flexures[0])
+            rows.append(
+                _finding(f"force of a slider at z = {1e3 * height:+g} mm, {how}", "N", force)
+            )
+    return rows
+
+
+def _modes() -> list[Finding]:
+    plant, _ = model()
+    home = np.asarray(stacked(plant.mechanism.home()))
+    bare = eqx.tree_at(lambda r: r.rotors, plant.load, jnp.zeros(3))
+    cases = {
+        "sliders free, mechanism alone": natural_modes(bare, home),
+        "sliders free": natural_modes(plant.load, home),
+        "motors locked": natural_modes(plant.load, home, plant.actuators, "locked"),
+    }
+    return [
+        _finding(f"natural frequency, {name}: {way}", "Hz", found.frequencies[k])
+        for name, found in cases.items()
+        for way, k in (("z", 0), ("tilt", 1))
+    ]
+
+
+def _tested(test: str, found: Steady) -> list[Finding]:
+    rows = (
+        ("fundamental of motor angle 1", "rad", found.angle),
+        ("fundamental of motor torque 1", "mN m", 1e3 * found.torque),
+        ("greatest motor error", "rad", found.motor_error),
+        ("greatest slider error", "mm", 1e3 * found.slider_error),
+        ("greatest error of height", "um", 1e6 * found.height_error),
+    )
+    return [_finding(f"{test}: {name}", unit, value, _CURVES) for name, unit, value in rows]
+
+
+def _compensated() -> list[Finding]:
+    plant, control = model()
+    motion = motions()["test 1, up and down"]
+    feeds = {
+        "velocity fed forward": FeedForward(velocity=True),
+        "windup compensated": FeedForward(windup=True),
+        "both": FeedForward(velocity=True, windup=True),
+        "both, and torque": FeedForward(velocity=True, windup=True, torque=True),
+    }
+    why = "the paper's control feeds nothing forward"
+    rows = []
+    for name, feed in feeds.items():
+        found = steady(track_plant(plant, control, motion, feed=feed))
+        error = 1e6 * found.height_error
+        rows.append(_finding(f"test 1, {name}: greatest error of height", "um", error, why))
+    return rows
+
+
+def _bandwidths() -> tuple[list[Finding], Figure]:
+    why = "the paper says that its model predicts the bandwidth, and prints none"
+    rows, drawn = [], {}
+    for label, rotor in _ROTORS.items():
+        plant, control = model(rotor)
+        home = np.asarray(stacked(plant.mechanism.home()))
+        found = servo(plant, control, home, top=40.0)
+        for band in found.bandwidths[:2]:
+            way = "z" if band.coordinate == "z" else "tilt"
+            for kind, value in (("gain at rest", band.relative), ("command", band.absolute)):
+                assert value is not None, "it falls below -3 dB before 40 Hz"
+                rows.append(
+                    _finding(
+                        f"bandwidth of {way}, -3 dB of the {kind}, J1 {label}", "Hz", value, why
+                    )
+                )
+        drawn[f"J1 {label}, linear"] = found.response
+        if rotor == _ROTORS["as printed"]:
+            small = 1e-4
+            swept = swept_response(plant, control, home, top=30.0, amplitude=small)
+            stepped = stepped_response(plant, control, home, top=30.0, amplitude=small)
+            for name, item in (("swept", swept), ("stepped", stepped)):
+                exact = linear_response(plant, found.loop, item.frequencies)
+                most = 100 * np.abs(item.values / exact.values - 1).max()
+                rows.append(_finding(f"response, {name} from linear, 1 to 30 Hz", "%", most, why))
+            drawn["swept, nonlinear"], drawn["stepped, nonlinear"] = swept, stepped
+    return rows, _response_figure(drawn)
+
+
+def _tests_figure(drawn: dict[str, Tracking]) -> Figure:
+    """Motor angles and torques of both tests, as the paper's figures 8 and 9."""
+    with mpl.rc_context(STYLE):
+        figure = Figure(figsize=(11, 7), layout="constrained")
+        rows = figure.subplots(len(drawn), 2, squeeze=False)
+        for row, (name, found) in zip(rows, drawn.items(), strict=True):
+            shown = found.t >= found.t[-1] - 2 / _FREQUENCY
+            for k, width in enumerate((2.2, 1.5, 0.8)):
+                label = f"motor {k + 1}"
+                row[0].plot(found.t[shown], found.motor[shown, k], lw=width, label=label)
+                row[1].plot(found.t[shown], 1e3 * found.torque[shown, k], lw=width / 2, label=label)
+            row[0].set(title=name, ylabel="motor angle [rad]", xlabel="t [s]")
+            row[1].set(title=name, ylabel="motor torque [mN m]", xlabel="t [s]")
+            legend_outside(row[1])
+    return figure
+
+
+def _response_figure(drawn: dict) -> Figure:
+    """Responses of height and tilt, both rotors, measured ones beside."""
+    with mpl.rc_context(STYLE):
+        figure = Figure(figsize=(11, 4.5), layout="constrained")
+        panels = figure.subplots(1, 2, sharey=True)
+        for axes, k, way in zip(panels, (0, 1), ("height z", "tilt psi"), strict=True):
+            for name, item in drawn.items():
+                kept = item.frequencies > 0.4
+                size = 20 * np.log10(np.abs(item.values[kept, k]))
+                axes.semilogx(item.frequencies[kept], size, _STYLES[item.method], ms=4, label=name)
+            axes.axhline(-3.0103, color="black", lw=0.8, ls="--")
+            axes.set(title=f"{way} over its command", xlabel="f [Hz]", ylim=(-20, 3))
+        panels[0].set_ylabel("magnitude [dB]; dashed: -3 dB of the command")
+        legend_outside(panels[1])
+    return figure
