@@ -16,6 +16,7 @@ from benchmarks import (  # noqa: E402
     dynamics,
     flexible,
     goals,
+    identification,
     ik,
     multibody,
     planning,
@@ -56,6 +57,8 @@ def main() -> None:
         sensed = sensing.sensing(rounds=options.rounds)
     with console.status("Measuring closed loops, about two minutes ..."):
         looped = control.control(rounds=options.rounds)
+    with console.status("Measuring identification, half a minute ..."):
+        fitted = identification.identification(rounds=options.rounds)
     for note in (*missing, *absent):
         console.print(note)
 
@@ -64,6 +67,7 @@ def main() -> None:
     judged += [*goals.of_free_motion(free), *goals.of_planning(cores, whole)]
     judged += [*goals.of_flexible(seconds, mapped), *goals.of_sensing(sensed)]
     judged += goals.of_control(looped)
+    judged += goals.of_identification(fitted)
     if options.json:
         about = {
             "jax": jax.__version__,
@@ -74,6 +78,7 @@ def main() -> None:
         numbers |= report.planning_as_json(cores, whole)
         numbers |= report.flexible_as_json(seconds, mapped)
         numbers |= {"sensing": sensed._asdict(), "control": looped._asdict()}
+        numbers |= {"identification": fitted._asdict()}
         print(json.dumps({**about, **numbers}, indent=1))
     else:
         where = "pinned to one core" if _CORE is not None else "not pinned"

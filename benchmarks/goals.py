@@ -6,6 +6,7 @@ from benchmarks import (
     control,
     dynamics,
     flexible,
+    identification,
     ik,
     multibody,
     multibody_peers,
@@ -28,6 +29,7 @@ REAL_TIME = {36: 10.0, 108: 2.0, 48: 10.0}  #: times faster than real time, by u
 MAP = 5.0  #: CPU time of 1000 poses [s]
 ONE_SENSE, MANY_SENSE = 50.0, 1.0  #: CPU time of the chord sensor [us]: a call, and in batches
 SECOND, SECOND_HOPED = 0.3, 0.1  #: CPU time of a controlled second [s]: goal and hope
+FIT = 1.0  #: CPU time of a fit of 29 unknowns to 12 000 rows [s]
 WHOLE, HOPED = 3.0, 1.0  #: CPU time of a plan with jerk limits [s]: goal and hope
 
 
@@ -167,6 +169,12 @@ def of_control(found: control.Control) -> list[Goal]:
         Goal(f"{text})", found.second, SECOND, at_most=True),
         Goal(f"{text}; hope)", found.second, SECOND_HOPED, at_most=True, counts=False),
     ]
+
+
+def of_identification(found: identification.Identification) -> list[Goal]:
+    """The physically consistent fit."""
+    text = f"consistent fit, {found.unknowns} unknowns, {found.rows:,} rows, CPU time in s"
+    return [Goal(text, found.fit, FIT, at_most=True)]
 
 
 def fails(races: tuple[Race, ...]) -> str | None:

@@ -1,8 +1,9 @@
-"""How fast is a flexure stage under its control, and what is worth more: gains or a model?
+"""The bandwidth of a flexure stage, and what is worth more: higher gains, or a model.
 
 The compliant 3PRS follows 2 mm up and down at 0.5 Hz. Its belts wind up under the force of the
-flexures, so that its motors can be where they should and the platform is not. Higher gains make the
-motors follow better; only what is fed forward from the model moves the platform to where it belongs.
+flexures, so that its motors can be where they should and the platform is not. Higher gains make
+the motors follow better; only what is fed forward from the model moves the platform to where it
+belongs.
 """
 
 import numpy as np

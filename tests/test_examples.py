@@ -62,6 +62,13 @@ CLAIMS = {
         "clamped": (62.2, 0.5),
         "no encoder": (4.4, 0.1),
     },
+    "11_identification": {
+        "error over noise": (1.0, 0.05),
+        "base parameters": (18, 0),
+        "rod before [g]": (44, 0.5),
+        "rod after [g]": (58, 1.0),
+        "rod in truth [g]": (66, 0.5),
+    },
     "08_settling": {
         "frequency [Hz]": (2.9, 0.05),
         "plain, duration [s]": (0.6, 1e-12),

@@ -58,6 +58,16 @@ from triskele.flexible.robot import FlexibleRobot as FlexibleRobot
 from triskele.flexible.settling import settling as settling
 from triskele.flexible.shaping import shaped as shaped
 from triskele.flexible.shaping import shaper as shaper
+from triskele.identification.base import base_parameters as base_parameters
+from triskele.identification.consistent import consistent_fit as consistent_fit
+from triskele.identification.excitation import Excitation as Excitation
+from triskele.identification.excitation import excite as excite
+from triskele.identification.identify import IdentificationOptions as IdentificationOptions
+from triskele.identification.identify import Identified as Identified
+from triskele.identification.identify import identify as identify
+from triskele.identification.regressor import torque_regressor as torque_regressor
+from triskele.identification.synthetic import synthetic_log as synthetic_log
+from triskele.identification.weighted import base_fit as base_fit
 from triskele.kinematics.build import build as build
 from triskele.kinematics.cycles import check_motion as check_motion
 from triskele.kinematics.cycles import joint_motion_along as joint_motion_along

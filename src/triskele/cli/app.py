@@ -17,6 +17,7 @@ from triskele.cli import (
     describe,
     dynamics,
     flexible,
+    identification,
     motion,
     move,
     multibody,
@@ -57,6 +58,8 @@ app.command("modes")(flexible.modes)
 app.command("vibrate")(flexible.vibrate)
 app.command("sense")(sensing.sense)
 app.command("encoders")(sensing.encoders)
+app.command("excite")(identification.excite)
+app.command("identify")(identification.identify)
 app.command("bandwidth")(control.bandwidth)
 app.command("reproduce")(reproduce.reproduce)
 

@@ -19,6 +19,7 @@ STUDIES = (
     "irb360_planning",
     "flexible_delta",
     "virtual_sensor",
+    "irb360_identification",
     "compliant_3prs",
 )  #: in the order they run
 

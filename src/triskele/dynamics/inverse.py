@@ -219,27 +219,37 @@ def regressor(
     acceleration = accelerations.reshape(N, bodies, 4, 3)  # columns of T, entry by entry
     direction = directions.reshape(N, n, bodies, 4, 3)
     gram = jnp.einsum("nibkr,nblr->nibkl", direction, acceleration)
-    return jnp.einsum("nibkl,klp->nibp", gram, _basis()).reshape(N, n, 10 * bodies)
+    return jnp.einsum("nibkl,klp->nibp", gram, unit_inertias()).reshape(N, n, 10 * bodies)
 
 
 def _joint_directions(
     robot: RigidRobot, x: Scalars, xd: Scalars, xdd: Scalars
 ) -> tuple[Scalars, Scalars]:
     """Leaves of Tdd - G, and of dT_i for each joint i; a kernel for `numerics.batch`."""
-    mechanism = robot.mechanism
-    state = motion_state(mechanism, x, xd, xdd)
-    g, (A, B) = robot.gravity_components(), state.closure
-    lifted = tuple(frame._replace(p=subtract(frame.p, g)) for frame in state.Tdd)
-    directions = []
+    state = motion_state(robot.mechanism, x, xd, xdd)
+    directions = [
+        jax.jvp(robot.mechanism.body_poses, (state.q, state.x), (unit, move))[1]
+        for unit, move in joint_directions(state)
+    ]
+    return lifted(robot, state), tuple(jax.tree.leaves(directions))
+
+
+def lifted(robot: RigidRobot, state: MotionState) -> Scalars:
+    """Leaves of Tdd - G, body by body."""
+    g = robot.gravity_components()
+    frames = tuple(frame._replace(p=subtract(frame.p, g)) for frame in state.Tdd)
+    return tuple(jax.tree.leaves(frames))
+
+
+def joint_directions(state: MotionState) -> Iterator[tuple[Scalars, Scalars]]:
+    """The change of q and of x with each joint coordinate, one after the other."""
+    A, B = state.closure
     for i, b in enumerate(B):
         unit = tuple(jnp.full_like(q, float(i == k)) for k, q in enumerate(state.q))
-        move = solve(A, tuple(-b * one for one in unit))
-        _, dT = jax.jvp(mechanism.body_poses, (state.q, state.x), (unit, move))
-        directions += jax.tree.leaves(dT)
-    return tuple(jax.tree.leaves(lifted)), tuple(directions)
+        yield unit, solve(A, tuple(-b * one for one in unit))
 
 
-def _basis() -> Float[np.ndarray, "4 4 10"]:
+def unit_inertias() -> Float[np.ndarray, "4 4 10"]:
     """dP/dtheta: the pseudo-inertia of each unit parameter."""
     units = np.eye(10)
     return np.stack([np.array(second_moments(tuple(unit))) for unit in units], axis=-1)

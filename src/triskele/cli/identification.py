@@ -1,0 +1,251 @@
+"""The commands `excite` and `identify`: motions that tell parameters, and what logs told."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from triskele.cli.inputs import AsJson, RobotName, built, positive, whole
+from triskele.cli.output import (
+    FIGURES,
+    TABLES,
+    give,
+    note,
+    note_assumptions,
+    output_path,
+    print_rows,
+    progress_bar,
+    table_and_figure,
+    write_columns,
+)
+from triskele.cli.payloads import Carried, CarriedCentre, CarriedInertia, carried_payload
+from triskele.cli.shapes import option
+from triskele.errors import InputError
+
+if TYPE_CHECKING:
+    from triskele.description.schema import Payload
+    from triskele.identification.excitation import Excitation
+    from triskele.identification.identify import Identified
+    from triskele.identification.verdict import Verdict
+
+_FACTS = ("geometry", "bodies", "friction", "motors", "limits")
+_USED = ("geometry", "motors", "weighed")
+Table_ = Annotated[
+    Path | None, typer.Option(help="Write the motion (.csv, .parquet, .json), or a figure.")
+]
+Drawing = Annotated[Path | None, typer.Option(help="Write a figure as well.")]
+Count = {"parser": whole, "metavar": "<int>"}
+
+
+def excite(
+    robot: RobotName,
+    criterion: Annotated[str, typer.Option(help="condition or d-optimal.")] = "condition",
+    shape: Annotated[str, typer.Option(help="fourier or b-spline.")] = "fourier",
+    duration: Annotated[str | None, option("Of the motion [s].", "6 s")] = None,
+    terms: Annotated[int, typer.Option(help="Harmonics, or pieces of a spline.", **Count)] = 10,
+    rate: Annotated[str | None, option("Samples per second [Hz].", "500 Hz")] = None,
+    seed: Annotated[int, typer.Option(help="Of the random motions.", **Count)] = 0,
+    steps: Annotated[int, typer.Option(help="Of the search.", **Count)] = 300,
+    log: Annotated[
+        Path | None, typer.Option(help="Write what the robot of the file would log (.csv).")
+    ] = None,
+    noise: Annotated[str | None, option("On each effort of that log, as 1.5,1.5,1.6.", "0")] = None,
+    json: AsJson = False,
+    out: Table_ = None,
+    figure: Drawing = None,
+) -> None:
+    """A motion that makes a robot tell its parameters, within all its limits.
+
+    Ctrl-C ends the search; the best motion so far is kept.
+
+    Example: triskele excite abb_irb360_6_1600 --out motion.csv
+    """
+    from triskele.identification.excitation import excite as searched
+
+    table, drawing = table_and_figure(out, figure, *TABLES, ".json")
+    written = output_path(log, *TABLES)
+    described, _ = built(robot)
+    levels = _levels(noise, written)
+    with progress_bar("search") as report:
+        found = searched(
+            described,
+            criterion=criterion,
+            shape=shape,
+            duration=positive(duration, "s", "--duration", 6.0),
+            terms=terms,
+            rate=positive(rate, "Hz", "--rate", 500.0),
+            seed=seed,
+            steps=steps,
+            progress=report,
+        )
+    if found.interrupted:
+        note("note: interrupted; this is the best motion so far")
+    if table is not None:
+        write_columns(found.motion.to_table(), table)
+    if written is not None:
+        from triskele.identification.synthetic import synthetic_log
+
+        write_columns(synthetic_log(described, found.motion, levels, seed=seed), written)
+    if drawing is not None:
+        from triskele.reports.figures import save_figure
+        from triskele.reports.identification_figures import excitation_figure
+
+        note(f"wrote {save_figure(excitation_figure(described.title, found), drawing)}")
+    data = _excitation(described.name, found)
+    give(data, None, json, lambda: _print_excitation(data))
+    note_assumptions(described.assumptions(*_FACTS), robot)
+
+
+def _levels(noise: str | None, log: Path | None) -> list[float]:
+    if noise is None:
+        return [0.0]
+    if log is None:
+        raise InputError("--noise is that of --log; name a file for it.")
+    try:
+        return [float(part) for part in noise.split(",")]
+    except ValueError:
+        raise InputError(f"--noise is '{noise}'; write numbers, as 1.5,1.5,1.6.") from None
+
+
+def _excitation(name: str, found: "Excitation") -> dict:
+    return {
+        "robot": name,
+        "criterion": found.criterion,
+        "condition": found.condition,
+        "base_parameters": found.rank,
+        "interrupted": found.interrupted,
+        "limits": [
+            {"name": use.name, "unit": use.unit, "use": use.use} for use in found.limits[:6]
+        ],
+    }
+
+
+def _print_excitation(data: dict) -> None:
+    typer.echo(
+        f"condition number {data['condition']:.3g} for {data['base_parameters']} base parameters"
+    )
+    rows = [(use["name"], f"{100 * use['use']:.0f}") for use in data["limits"]]
+    print_rows(rows, ("tightest limits", "used %"))
+
+
+# Identification
+
+Logs = Annotated[list[Path], typer.Option("--log", help="A log to fit; repeat it for more.")]
+Held = Annotated[
+    list[Path] | None, typer.Option("--hold-out", help="A log to judge by, not fitted.")
+]
+Arms = Annotated[
+    list[Path] | None, typer.Option("--arms", help="A log of the arms alone, robot taken apart.")
+]
+
+
+def identify(
+    robot: RobotName,
+    log: Logs,
+    hold_out: Held = None,
+    arms: Arms = None,
+    payload: Carried = None,
+    payload_centre: CarriedCentre = None,
+    payload_inertia: CarriedInertia = None,
+    cutoff: Annotated[str | None, option("Of a filter on logs [Hz].", "none")] = None,
+    window: Annotated[
+        int | None,
+        typer.Option(help="Samples that rates are taken from.", show_default="30 ms", **Count),
+    ] = None,
+    balls: Annotated[bool, typer.Option("--balls", help="Friction of ball joints too.")] = False,
+    weighed: Annotated[bool, typer.Option(help="Parts on the scale keep their mass.")] = True,
+    robust: Annotated[bool, typer.Option(help="Outliers count less.")] = True,
+    check: Annotated[bool, typer.Option(help="Compare logs with the robot file first.")] = True,
+    json: AsJson = False,
+    out: Annotated[Path | None, typer.Option(help="Write the identified robot (.toml).")] = None,
+    html: Annotated[Path | None, typer.Option(help="Write the verdict as a page (.html).")] = None,
+    figure: Annotated[
+        Path | None, typer.Option(help="Write measured and predicted efforts.")
+    ] = None,
+) -> None:
+    """Parameters of a robot from its logs, physically consistent, and whether to trust them.
+
+    A log has t [s], q1 [rad], ... and tau1 [N m], motor1 [N m] or current1 [A], ...
+
+    Example: triskele identify abb_irb360_6_1600 --log a.csv --hold-out b.csv --out mine.toml
+    """
+    from triskele.description.tables import read_table
+    from triskele.identification.identify import IdentificationOptions
+
+    target, page = output_path(out, ".toml"), output_path(html, ".html")
+    drawing = output_path(figure, *FIGURES)
+    described, _ = built(robot)
+    carried = carried_payload(described, payload, payload_centre, payload_inertia)
+    options = IdentificationOptions(
+        cutoff=None if cutoff is None else positive(cutoff, "Hz", "--cutoff", 0.0),
+        window=window,
+        robust=robust,
+        balls=balls,
+        weighed=weighed,
+        trusted=not check,
+    )
+    tables = [[read_table(path) for path in paths or ()] for paths in (log, hold_out, arms)]
+    found = _identified(described, tables, carried, options)
+    _write(found, target, page, drawing)
+    data = found.verdict.to_dict() | {"robot": described.name}
+    give(data, None, json, lambda: _print_verdict(found.verdict))
+    note_assumptions(described.assumptions(*_USED), robot)
+
+
+def _identified(
+    described: object, tables: list, carried: "Payload | None", options: object
+) -> "Identified":
+    from triskele.identification.identify import identify as fitted
+
+    logs, held, arms = tables
+    return fitted(described, logs, held, arms=arms, payload=carried, options=options)  # pyright: ignore[reportArgumentType]
+
+
+def _write(
+    found: "Identified", target: Path | None, page: Path | None, drawing: Path | None
+) -> None:
+    if target is not None:
+        from triskele.description.save import save
+
+        note(f"wrote {save(found.robot, target)}")
+    if page is not None:
+        from triskele.description.files import write_whole
+        from triskele.reports.identification_page import identification_page
+
+        note(f"wrote {write_whole(page, identification_page(found))}")
+    if drawing is not None:
+        from triskele.reports.figures import save_figure
+        from triskele.reports.identification_figures import efforts_figure
+
+        note(f"wrote {save_figure(efforts_figure(found), drawing)}")
+
+
+def _print_verdict(verdict: "Verdict") -> None:
+    header = ["drive", "effort", "fit", "base fit", "noise"]
+    columns = [
+        verdict.effort,
+        verdict.fitted.consistent,
+        verdict.fitted.base,
+        verdict.noise,
+    ]
+    if verdict.held_out is not None:
+        header += ["held out", "base held out"]
+        columns += [verdict.held_out.consistent, verdict.held_out.base]
+    header.append("white %")
+    rows = [
+        (str(k + 1), *(f"{column[k]:.4g}" for column in columns), f"{100 * white:.0f}")
+        for k, white in enumerate(verdict.whiteness)
+    ]
+    typer.echo("root mean squares [N m, N]")
+    print_rows(rows, header)
+    typer.echo("")
+    rows = [
+        (p.formula, f"{p.value:.4g}", f"{p.half_interval:.2g}", f"{p.file:.4g}", p.unit)
+        for p in verdict.parameters
+    ]
+    print_rows(rows, (f"base parameters ({verdict.rank})", "value", "+- 95 %", "file", "unit"))
+    typer.echo("")
+    if verdict.prior_only:
+        typer.echo("not told by these logs: " + ", ".join(verdict.prior_only))
+    for sentence in verdict.recommendation:
+        typer.echo(sentence)

@@ -1,0 +1,378 @@
+"""Motions that make a robot tell its parameters.
+
+A motion is linear in its unknowns: x_j(t) = sum_k Phi_k(t) eta_kj, with the functions Phi either
+harmonics of a period or B-splines, combined so that they begin and end at rest and unaccelerated.
+Wanted is the eta for which the base regressor Y_r, its columns brought to length one, has the
+least condition number; smoothly, with the eigenvalues lam of G = Y_r' Y_r,
+
+    f = (ln sum lam^s + ln sum lam^-s) / 2s  ->  ln cond Y_r   as s grows               (1)
+
+or the greatest determinant, f = -ln det(Y_r' Y_r) / r (D-optimality). Limits on pose, speed,
+acceleration and torque enter as penalties on what exceeds them. The gradient is exact, by automatic
+differentiation through the regressor.
+
+The best of some random motions is improved step by step, by gradients. What is returned satisfies
+all limits of the robot file, loads of the rods included: if it did not, it would be made smaller
+until it does.
+A seed determines the motion. Interrupted (Ctrl-C), the search returns the best so far.
+"""
+
+import dataclasses
+from collections.abc import Callable
+from typing import NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from triskele.description.schema import Limits, Robot
+from triskele.dynamics.limits import LimitUse, each
+from triskele.dynamics.robot import RigidRobot, rigid
+from triskele.dynamics.torques import torques
+from triskele.errors import InputError, OutOfReach, UnknownName, did_you_mean
+from triskele.identification.base import base_parameters
+from triskele.identification.probes import ROOM, box
+from triskele.identification.regressor import (
+    parameter_values,
+    regressor_under_trace,
+    torque_regressor,
+)
+from triskele.kinematics.motion import MOST_SAMPLES, Motion
+from triskele.kinematics.reach import slack
+from triskele.laws.friction import FrictionLaw
+from triskele.laws.motors import at_joint, drive_motors
+from triskele.numerics import tabulate
+
+CRITERIA = ("condition", "d-optimal")
+SHAPES = ("fourier", "b-spline")
+Progress = Callable[[float], None]
+_SAMPLES = 128  #: of the motion, in the search
+_KEPT = 0.97  #: of each limit that the search uses; between its samples there may be a little more
+_PENALTY = 30.0
+_SHARPNESS = (1.5, 12.0)  #: s of (1), from the first step to the last
+_ALLOWED = 1e-3  #: excess of what counts as inside
+_LONGEST = 10.0  #: gradient that is taken at its word
+_STEP = 0.02  #: of the search at its beginning, in half widths of the workspace
+_PART = 1000  #: poses that are checked at once, as many as for the box
+_DEGREE = 5  #: of B-splines
+_GENTLE = 0.2  #: smoothing of Coulomb friction in the search [rad/s, m/s]
+
+
+class Basis(NamedTuple):
+    """Phi and its three derivatives at N times, and the scale of each function."""
+
+    t: Float[np.ndarray, " N"]
+    values: Float[np.ndarray, "4 N k"]
+
+
+class Excitation(NamedTuple):
+    """A motion found, and how good it is."""
+
+    motion: Motion
+    criterion: str
+    condition: float  #: of the scaled base regressor
+    rank: int
+    limits: tuple[LimitUse, ...]  #: the tightest first
+    history: Float[np.ndarray, " steps"]  #: best condition number (or f) so far, step by step
+    interrupted: bool
+
+    @property
+    def use(self) -> float:
+        """How far the tightest limit is used, at most 1."""
+        return max((limit.use for limit in self.limits), default=0.0)
+
+
+def fourier_basis(t: Float[np.ndarray, " N"], period: float, harmonics: int) -> np.ndarray:
+    """A constant and harmonics that start from rest, (4, N, k): sum k a_k = sum k^2 b_k = 0."""
+    k = np.arange(1, harmonics + 1)
+    w = 2 * np.pi * k / period
+    rows = []
+    for order in range(4):
+        turn = w * t[:, None] + order * np.pi / 2
+        rows.append(np.tile(w**order, 2) * np.concatenate([np.sin(turn), np.cos(turn)], axis=1))
+    none = np.zeros(harmonics)
+    rest = np.stack([np.append(k, none), np.append(none, k**2)]).astype(float)
+    free = _null_space(rest / np.tile(1.0 * k, 2)) / np.tile(1.0 * k, 2)[:, None]
+    constant = np.zeros((4, len(t), 1))
+    constant[0] = 1.0
+    return np.concatenate([constant, np.array(rows) @ free], axis=2)
+
+
+def spline_basis(t: Float[np.ndarray, " N"], duration: float, pieces: int) -> np.ndarray:
+    """A constant and B-splines of degree 5 that start and end at rest, (4, N, k)."""
+    from scipy.interpolate import BSpline
+
+    inner = np.linspace(0, duration, pieces + 1)
+    knots = np.concatenate([np.zeros(_DEGREE), inner, np.full(_DEGREE, duration)])
+    count = pieces + _DEGREE
+    every = BSpline(knots, np.eye(count), _DEGREE)
+    ends = np.array([0.0, duration])
+    rest = np.concatenate([every(ends, nu=order) * duration**order for order in (1, 2)])
+    rest /= np.linalg.norm(rest, axis=1, keepdims=True)
+    free = _null_space(rest)
+    return np.stack([every(t, nu=order) @ free for order in range(4)])
+
+
+def _null_space(rows: np.ndarray) -> np.ndarray:
+    _, _, V = np.linalg.svd(rows)
+    return V[len(rows) :].T
+
+
+class _Task(NamedTuple):
+    """What the search asks at every step."""
+
+    model: RigidRobot
+    limits: Limits
+    basis: np.ndarray  #: (4, N, k)
+    half: np.ndarray  #: half the width of the workspace in each coordinate
+    middle: np.ndarray
+    picked: list[int]
+    values: np.ndarray  #: of the parameters, for torques
+    speeds: np.ndarray
+    accelerations: np.ndarray
+    efforts: np.ndarray
+    criterion: str
+
+
+def excite(
+    robot: Robot,
+    *,
+    criterion: str = "condition",
+    shape: str = "fourier",
+    duration: float = 6.0,
+    terms: int = 10,
+    rate: float = 500.0,
+    seed: int = 0,
+    steps: int = 300,
+    tries: int = 40,
+    progress: Progress | None = None,
+) -> Excitation:
+    """The motion of `duration` [s] that tells most about the parameters of `robot`.
+
+    `terms` are harmonics, or pieces of a B-spline; `steps` of the search follow `tries` of
+    random motions.
+    """
+    _check(criterion, shape, duration, terms, rate, steps, tries)
+    make = fourier_basis if shape == "fourier" else spline_basis
+    t = np.linspace(0, duration, max(1, round(duration * rate)) + 1)
+    task = _task(robot, criterion, make(_times(duration), duration, terms), len(t))
+    eta, history, interrupted = _search(task, seed, steps, tries, progress)
+    dense = make(t, duration, terms)
+    return _finished(robot, task, eta, t, dense, criterion, np.array(history), interrupted)
+
+
+def _times(duration: float) -> np.ndarray:
+    """Midpoints: a period without its seam."""
+    return (np.arange(_SAMPLES) + 0.5) * duration / _SAMPLES
+
+
+def _check(
+    criterion: str, shape: str, duration: float, terms: int, rate: float, steps: int, tries: int
+) -> None:
+    for what, name, known in (
+        ("criterion", criterion, CRITERIA),
+        ("shape", shape, SHAPES),
+    ):
+        if name not in known:
+            raise UnknownName(f"No {what} is called '{name}'. {did_you_mean(name, known)}")
+    if not 0 < duration * rate < MOST_SAMPLES or not np.isfinite(duration):
+        raise InputError(f"{duration:g} s at {rate:g} Hz is not a motion that can be made.")
+    if terms < 3 or steps < 0 or tries < 1:
+        raise InputError("An excitation needs 3 terms and one try at least.")
+
+
+def _task(robot: Robot, criterion: str, basis: np.ndarray, count: int) -> _Task:
+    """The rank is asked of random states, repeated to about `count`: so that code is shared."""
+    model = rigid(robot)
+    mechanism, limits = model.mechanism, robot.limits
+    n = len(mechanism.joint_coordinates)
+    middle, half = box(mechanism, limits)
+    random = np.random.default_rng(0)
+    x = middle + half * random.uniform(-0.7, 0.7, (_SAMPLES, n))
+    xd, xdd = half * random.normal(size=(2, _SAMPLES, n)) * np.array([4.0, 30.0])[:, None, None]
+    times = -(-count // _SAMPLES)
+    Y = torque_regressor(model, *(np.tile(part, (times, 1)) for part in (x, xd, xdd)))
+    base = base_parameters(Y._replace(matrix=Y.matrix[:_SAMPLES]))
+    motors = drive_motors(robot, n)
+    efforts = [None if m is None else at_joint(m, m.peak_torque) for m in motors]
+
+    def numbers(values: tuple[float | None, ...] | list[float | None]) -> np.ndarray:
+        return np.array([np.inf if value is None else value for value in values], float)
+
+    return _Task(
+        model,
+        limits,
+        basis,
+        half,
+        middle,
+        list(base.picked),
+        parameter_values(model, Y.parameters),
+        numbers(each(limits.joint_speed, n)),
+        numbers(each(limits.joint_acceleration, n)),
+        numbers(efforts) * (1 - limits.margin),
+        criterion,
+    )
+
+
+def _poses(task: _Task, eta: np.ndarray, basis: np.ndarray) -> np.ndarray:
+    """x, xd, xdd, xddd, (4, N, m)."""
+    moved = basis @ (eta.reshape(basis.shape[2], -1) * task.half)
+    moved[0] += task.middle
+    return moved
+
+
+class _Score(NamedTuple):
+    """The condition number of the scaled base regressor, and what exceeds the limits."""
+
+    condition: Float[Array, ""]
+    criterion: Float[Array, ""]  #: f, without penalties
+    excess: Float[Array, ""]  #: 0 inside all limits
+
+
+def _smooth(model: RigidRobot) -> RigidRobot:
+    """Friction that turns over gently: jumps between samples would lead the search astray."""
+
+    def eased(law: FrictionLaw | None) -> FrictionLaw:
+        zero = jnp.zeros(())
+        law = FrictionLaw(zero, zero, zero) if law is None else law
+        return dataclasses.replace(law, smoothing_speed=zero + _GENTLE)
+
+    return dataclasses.replace(
+        model,
+        drive_friction=tuple(map(eased, model.drive_friction)),
+        passive_friction=tuple(map(eased, model.passive_friction)),
+    )
+
+
+def _kernel(task: _Task) -> Callable[[Array, Array], tuple[tuple[Array, _Score], Array]]:
+    """f with penalties and its gradient in eta, compiled for one robot.
+
+    The robot's numbers are constants in it.
+    """
+    model, basis = _smooth(task.model), jnp.asarray(task.basis[:3])
+    limits = [_KEPT * jnp.asarray(m) for m in (task.speeds, task.accelerations, task.efforts)]
+
+    def total(eta: Float[Array, " k"], s: Float[Array, ""]) -> tuple[Array, _Score]:
+        moved = basis @ (eta.reshape(basis.shape[2], -1) * task.half[None])
+        x = moved[0] + task.middle[None]
+        Y, qd, qdd = regressor_under_trace(model, x, moved[1], moved[2])
+        f, condition = _criterion(Y[:, :, jnp.asarray(task.picked)], task.criterion, s)
+        excess = jnp.zeros(())
+        for series, most in zip((qd, qdd, Y @ task.values), limits, strict=True):
+            excess += jnp.sum(jnp.maximum(jnp.abs(series) / most[None] - 1, 0.0) ** 2)
+        room = slack(model.mechanism, task.limits, tuple(x.T), guaranteed=True)
+        excess += jnp.sum((jnp.maximum(2 * ROOM - room, 0.0) / (10 * ROOM)) ** 2)
+        return f + _PENALTY * excess, _Score(condition, f, excess)
+
+    hurried = {"xla_backend_optimization_level": 0}  # it runs a few hundred times only
+    return jax.jit(jax.value_and_grad(total, has_aux=True), compiler_options=hurried)
+
+
+def _criterion(
+    Y: Float[Array, "N n r"], criterion: str, s: Float[Array, ""]
+) -> tuple[Float[Array, ""], Float[Array, ""]]:
+    """f of (1), or of D-optimality, and the condition number."""
+    rows = Y.reshape(-1, Y.shape[-1])
+    lengths = jnp.sqrt(jnp.sum(rows**2, axis=0) + 1e-24)
+    scaled = rows / lengths[None]
+    lam = jnp.maximum(jnp.linalg.eigvalsh(scaled.T @ scaled), 1e-14)
+    condition = jnp.sqrt(lam[-1] / lam[0])
+    if criterion == "d-optimal":
+        return -(jnp.sum(jnp.log(lam)) + 2 * jnp.sum(jnp.log(lengths))) / len(lam), condition
+    logs = s * jnp.log(lam)
+    f = (jax.scipy.special.logsumexp(logs) + jax.scipy.special.logsumexp(-logs)) / (2 * s)
+    return f, condition
+
+
+def _search(
+    task: _Task, seed: int, steps: int, tries: int, progress: Progress | None
+) -> tuple[np.ndarray, list[float], bool]:
+    """The best eta, the history of the best so far, and whether it was interrupted."""
+    random, kernel = np.random.default_rng(seed), _kernel(task)
+    best: list = [np.inf, _drawn(task, random)]
+    history: list[float] = []
+
+    def scored(eta: np.ndarray, part: float) -> tuple[float, np.ndarray]:
+        s = jnp.asarray(_SHARPNESS[0] * (_SHARPNESS[1] / _SHARPNESS[0]) ** part)
+        (value, score), gradient = kernel(jnp.asarray(eta), s)
+        figure = float(score.condition if task.criterion == "condition" else score.criterion)
+        if float(score.excess) < _ALLOWED and figure < best[0]:
+            best[:] = [figure, eta.copy()]
+        history.append(best[0])
+        if progress is not None:
+            progress(min(len(history) / (tries + steps), 1.0))
+        return float(value), np.asarray(gradient)
+
+    try:
+        draws = [_drawn(task, random) for _ in range(tries)]
+        eta = draws[int(np.argmin([scored(draw, 0.0)[0] for draw in draws]))]
+        _descended(lambda eta, part: scored(eta, part)[1], eta, steps)
+    except KeyboardInterrupt:
+        return best[1], history, True
+    return best[1], history, False
+
+
+def _descended(
+    gradient: Callable[[np.ndarray, float], np.ndarray], eta: np.ndarray, steps: int
+) -> None:
+    """Steps of Adam (Kingma and Ba, 2015), which fade; `gradient` remembers what is best."""
+    mean, square = np.zeros(eta.shape), np.zeros(eta.shape)
+    for k in range(1, steps + 1):
+        part = k / steps
+        g = gradient(eta, part)
+        g = np.nan_to_num(g) / max(1.0, float(np.linalg.norm(g)) / _LONGEST)
+        mean, square = 0.9 * mean + 0.1 * g, 0.99 * square + 0.01 * g**2
+        step = mean / (1 - 0.9**k) / (np.sqrt(square / (1 - 0.99**k)) + 1e-9)
+        eta = eta - _STEP * (1 - part + 0.02) * step
+
+
+def _drawn(task: _Task, random: np.random.Generator) -> np.ndarray:
+    """A random motion that keeps to the middle of the box, and to speeds and accelerations."""
+    k = task.basis.shape[2]
+    eta = random.normal(size=(k, len(task.half)))
+    eta[0] = 0.0
+    moved = np.abs(task.basis[0] @ eta).max(axis=0)
+    eta *= random.uniform(0.3, 0.7) / np.maximum(moved, 1e-9)
+    return eta.ravel()
+
+
+def _finished(
+    robot: Robot,
+    task: _Task,
+    eta: np.ndarray,
+    t: np.ndarray,
+    basis: np.ndarray,
+    criterion: str,
+    history: np.ndarray,
+    interrupted: bool,
+) -> Excitation:
+    """The motion in all its samples, made smaller until no limit is exceeded."""
+    names = tuple(c.name for c in task.model.mechanism.platform_coordinates)
+    room = tabulate(eqx.Partial(slack, task.model.mechanism, task.limits, guaranteed=True))
+    for _ in range(12):
+        moved = _poses(task, eta, basis)
+        motion = Motion(jnp.asarray(t), *map(jnp.asarray, moved), coordinates=names)
+        parts = np.array_split(moved[0], -(-len(t) // _PART))
+        inside = all((np.asarray(room(part)) >= 0).all() for part in parts)
+        demands = torques(robot, motion) if inside else None
+        if demands is not None and not any(limit.exceeded for limit in demands.limits):
+            break
+        eta = 0.93 * eta
+    else:
+        raise OutOfReach(
+            "No motion was found that keeps to the limits of the robot; make it longer."
+        )
+    Y = torque_regressor(task.model, *moved[:3])
+    rows = Y.rows[:, task.picked]
+    values = np.linalg.svd(rows / np.linalg.norm(rows, axis=0), compute_uv=False)
+    return Excitation(
+        motion,
+        criterion,
+        float(values[0] / values[-1]),
+        len(task.picked),
+        demands.limits,
+        history,
+        interrupted,
+    )
