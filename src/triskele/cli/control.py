@@ -49,7 +49,7 @@ _UNITS = {
     "position_period": "s",
     "velocity_period": "s",
 }
-_FACTS = ("geometry", "bodies", "flexures", "motors", "control", "gravity")
+LOOP_FACTS = ("geometry", "bodies", "flexures", "friction", "motors", "control", "gravity")
 _FEEDS = ("velocity", "windup", "torque")
 Given = Mapping[str, object]
 Out = Annotated[
@@ -140,7 +140,7 @@ def bandwidth(
         }
         data, show = _responding(asked, pose, method, numbers, table, drawing)
     give({"robot": described.name, **data}, None, json, show)
-    note_assumptions(described.assumptions(*_FACTS), robot)
+    note_assumptions(described.assumptions(*LOOP_FACTS), robot)
 
 
 class _Asked(NamedTuple):

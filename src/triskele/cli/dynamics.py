@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
-from triskele.cli.control import TrackingOrder, looped, simulate_tracking
+from triskele.cli.control import LOOP_FACTS, TrackingOrder, looped, simulate_tracking
 from triskele.cli.inputs import AsJson, RobotName, built, positive, vector
 from triskele.cli.multibody import (
     Order,
@@ -285,7 +285,8 @@ def simulate(
     give(data, None, json, lambda: show(data))
     if data["ended"] is not None:
         note(f"ended {data['ended']}")
-    note_assumptions(used_facts(described), robot)
+    facts = used_facts(described) if motion is None else described.assumptions(*LOOP_FACTS)
+    note_assumptions(facts, robot)
 
 
 def _check_choice(motion: str | None, following: tuple[str, ...], free: Mapping[str, str]) -> None:

@@ -23,7 +23,7 @@ from triskele.errors import InputError
 from triskele.laws.actuators import Actuators
 
 Progress = Callable[[float], None]
-_FINE = 0.5  #: |s| dt that is chosen
+_FINE = 0.6  #: |s| dt that is chosen
 _ROUGH = 2.0  #: the same, for dry friction at rest
 _STABLE = 2.7  #: |s| dt up to which the method bears an oscillation; 2.83 is the limit
 _CHUNK = 64  #: periods integrated by one call

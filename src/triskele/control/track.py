@@ -1,7 +1,7 @@
 """A robot that follows a motion under its cascade control: the closed loop, step by step.
 
 The plant of `control.plant` is integrated by Runge-Kutta's fourth-order method (`integrate`). Its
-step is chosen from the fastest pole of the linear loop, |s| dt <= 1/2; a step so large that the
+step is chosen from the fastest pole of the linear loop, |s| dt <= 0.6; a step so large that the
 method itself would diverge (|s| dt about 2.8 for a mode that oscillates) is refused. The error
 that remains is measured: the same motion with half the step.
 
@@ -192,8 +192,9 @@ def responses(
         lambda gain: jnp.broadcast_to(gain, (many,)), control if controls is None else controls
     )
     states = jax.tree.map(lambda part: jnp.tile(part, (many, 1)), start)
-    held = states.s[:, -n:] * (control.integral_gain / gains.integral_gain)[:, None]
-    states = states._replace(s=states.s.at[:, -n:].set(held))  # the same current holds it
+    share = jnp.where(gains.integral_gain > 0, control.integral_gain / gains.integral_gain, 0.0)
+    held = states.s[:, -n:] * share[:, None]  # the same current holds it
+    states = states._replace(s=states.s.at[:, -n:].set(held))
     y, _ = records(model, gains, table, states, division, progress, many=True)
     count = (table.angle.shape[1] - 1) * division.samples + 1
     t = division.period / division.samples * np.arange(count)
