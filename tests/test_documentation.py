@@ -12,7 +12,7 @@ import shlex
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -29,6 +29,14 @@ SKIPPED = {
     "make": "sets up an environment; here only the target must exist",
     ".": "activates an environment, which the test already has",
 }
+LONG = ("control.md", "identification.md", "sensing.md")  # their commands compile for a minute
+
+
+def weighed(page: Path) -> Any:
+    """`page`, left to `make validate-quick` if it takes long."""
+    return pytest.param(page, marks=pytest.mark.long) if page.name in LONG else page
+
+
 pages = pytest.mark.parametrize("page", ALL, ids=lambda page: str(page.relative_to(ROOT)))
 
 
@@ -101,7 +109,7 @@ def agrees(want: str, got: str) -> bool:
     return doctest.OutputChecker().check_output(want, got, doctest.ELLIPSIS)
 
 
-@pytest.mark.parametrize("page", RUN, ids=lambda page: str(page.relative_to(ROOT)))
+@pytest.mark.parametrize("page", map(weighed, RUN), ids=lambda page: str(page.relative_to(ROOT)))
 def test_blocks_run_and_print_what_the_page_shows(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):

@@ -95,7 +95,11 @@ def test_every_example_has_its_claims_checked():
     assert {path.stem for path in FOLDER.glob("*.py")} == set(CLAIMS)
 
 
-@pytest.mark.parametrize("name", CLAIMS)
+LONG = ("10_bandwidth", "11_identification")  # these compile for half a minute
+EACH = [pytest.param(name, marks=pytest.mark.long) if name in LONG else name for name in CLAIMS]
+
+
+@pytest.mark.parametrize("name", EACH)
 def test_an_example_returns_the_numbers_its_text_claims(
     name: str, capsys: pytest.CaptureFixture[str]
 ):

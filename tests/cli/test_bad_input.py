@@ -530,7 +530,10 @@ def tables() -> Iterator[Case]:
 def motions() -> Iterator[Case]:
     line = "line --start 0,0,-0.9 --end"
     for typed, expected in (
-        ("square", r"No motion is called 'square'. Known: circle, fourier, inverted-u, line"),
+        (
+            "square",
+            r"No motion is called 'square'. Known: circle, fourier, inverted-u, joint-sine, line",
+        ),
         ("cirle", r"No motion is called 'cirle'. Did you mean 'circle'\?"),
         ("samples.txt", r"samples.txt: '.txt' is not a kind of table; tables end in"),
         ("line", r"A line needs --start and --end, such as --start 0,0,-0.845\."),
@@ -609,7 +612,9 @@ def motions() -> Iterator[Case]:
     ):
         yield said(f"motion {typed}", f"motion {D3S} {typed}", expected)
     for kind in ("circle", "inverted-u", "pick-and-place", "rating-cycle"):
-        expected = rf"{PRS} moves in z, psi, theta; it can follow a line or fourier\."
+        expected = (
+            rf"{PRS} moves in z, psi, theta; it can follow a line, fourier, sine or joint-sine\."
+        )
         yield said(f"motion {PRS} {kind}", f"motion {PRS} {kind}", expected)
     expected = r"A line needs --start and --end, such as --start 0.077,0,0\."
     yield said("line of a 3prs", f"motion {PRS} line", expected)

@@ -46,6 +46,7 @@ def test_gains_of_the_command_line_take_the_place_of_the_files(cli):
     assert late["bandwidths"][0]["peak"] == pytest.approx(1.22, abs=0.005)
 
 
+@pytest.mark.long
 def test_sensitivity_names_what_would_be_unstable(cli):
     result = succeeds(cli("bandwidth", STAGE, "--position-gain", "300", "--sensitivity"))
     (row,) = [line for line in result.out.splitlines() if line.startswith("position_gain")]

@@ -319,7 +319,10 @@ REFUSED = {
     "half an element": (f"modes {KUO} --elements 1.5", r"'1.5' is not a whole number"),
     "more modes kept than there are": (f"modes {KUO} --keep 5", r"kept_modes is 5; "),
     "a robot without sections": ("modes omron_mini_delta", r"sections"),
-    "a robot that is no Delta": ("modes compliant_3prs", r"is not a Delta; only links of Deltas"),
+    "a robot that is no Delta": (
+        "modes compliant_3prs",
+        r"is for links that bend; those of a 3PRS are rigid",
+    ),
     "a 3PRS that vibrates": ("vibrate compliant_3prs", r"."),
     "steps too long": (
         f"vibrate {KUO} --rate 20",

@@ -178,3 +178,15 @@ def test_forces_of_the_workspace():
     level, all_of_it = F[: len(angles)], F
     assert [level.min(), level.max()] == pytest.approx([-56.7, 54.3], abs=0.06)
     assert [all_of_it.min(), all_of_it.max()] == pytest.approx([-104.2, 95.3], abs=0.06)
+
+
+@pytest.mark.long
+def test_parts_without_mass_add_nothing():
+    """The flange of the IRB 360 has none in its file; balls and telescope rub."""
+    robot = rigid(load("abb_irb360_6_1600"))
+    x, xd = np.array([0.1, -0.2, -1.0, 0.3]), np.array([1.0, 0.5, -0.4, 2.0])
+    xdd = np.array([8.0, -5.0, 12.0, 30.0])
+    parts = contributions(robot, x, xd, xdd)
+    whole = np.asarray(inverse_dynamics(robot, x, xd, xdd))
+    assert np.allclose(parts.total, whole, rtol=0, atol=1e-10 * np.abs(whole).max())
+    assert np.all(np.asarray(parts.rotation["end_effector"]) == 0)

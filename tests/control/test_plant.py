@@ -17,6 +17,8 @@ from triskele.dynamics.energy import energy
 from triskele.errors import MissingFact
 from triskele.numerics import stacked
 
+pytestmark = pytest.mark.long
+
 STAGE = load("compliant_3prs")
 BOTH = ["stage", pytest.param("delta", marks=pytest.mark.long)]
 ASKEW = np.array([1.5e-3, np.radians(0.8), np.radians(-0.6)])

@@ -286,3 +286,14 @@ def test_velocity_loops_that_are_sampled(about, J1, stable):
     """At 0.5, 1, 2.5 and 5 ms."""
     found = [growth(closed(about(J1), velocity_period=T)) < 1 for T in (0.5e-3, 1e-3, 2.5e-3, 5e-3)]
     assert found == stable
+
+
+@pytest.mark.parametrize("velocity_period", [None, 1e-3], ids=["continuous", "sampled"])
+def test_without_an_integral_nothing_rests_on_the_unit_circle(about, velocity_period):
+    """And it is what a tiny integral gain tends to, at frequencies above its own."""
+    item = closed(about(), velocity_period=velocity_period)
+    none, tiny = (item._replace(kI=kI) for kI in (0.0, 1e-4))
+    assert growth(none) < 0.97
+    f = np.array([2.0, 10.0, 40.0])
+    assert np.allclose(response(none, f), response(tiny, f), rtol=1e-4, atol=1e-6)
+    assert np.isfinite(response(none, np.array([0.0]))).all()

@@ -21,6 +21,8 @@ from triskele.errors import InputError, MissingFact
 from triskele.kinematics.motion import Motion, line, sine
 from triskele.numerics import stacked
 
+pytestmark = pytest.mark.long
+
 STAGE = load("compliant_3prs")
 PLANT, CONTROL = plant(STAGE), cascade(STAGE)
 HOME = np.asarray(stacked(PLANT.mechanism.home()))
@@ -306,3 +308,19 @@ def test_a_delta_with_torque_fed_forward_tracks_much_better():
     print({name: f"{1e6 * value:.1f} um" for name, value in worst.items()})
     assert worst["velocity"] < 0.05 * worst["none"]
     assert worst["both"] < 0.5 * worst["velocity"]  # what is left: a staircase of 1 ms
+
+
+def test_without_an_integral_an_error_holds_the_robot_still():
+    """I = kP kV (th_c - th1) at rest; nothing drops at the start."""
+    run = followed(steps(0 * UP), with_gains(integral_gain=0.0))
+    assert np.ptp(run.x, axis=0).max() < 1e-12
+    assert np.ptp(run.current, axis=0).max() < 1e-9
+    error = run.motor_command[0] - run.motor[0]
+    assert np.allclose(run.current[0], 1.0 * 65.0 * error, rtol=1e-6)
+    assert run.current[0, 0] > 0.01
+
+
+def test_a_continuous_position_loop_is_not_simulated():
+    free = dataclasses.replace(CONTROL, position_period=None)
+    with pytest.raises(InputError, match="position_period"):
+        followed(lifted(), free)

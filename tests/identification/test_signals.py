@@ -11,6 +11,7 @@ from triskele.dynamics.robot import rigid
 from triskele.errors import InputError, MissingFact, TableError
 from triskele.identification.signals import samples, static_noise
 from triskele.identification.synthetic import synthetic_log
+from triskele.kinematics.motion import fourier, resting
 from triskele.studies import irb360_identification as study
 
 NAMES = [f"{kind}{k}" for kind in ("q", "tau") for k in (1, 2, 3, 4)]
@@ -61,14 +62,17 @@ def test_currents_and_motor_torques_are_converted(kind):
     for k, i in enumerate((33.0, 33.0, 33.0, 11.25), 1):
         columns[f"{kind}{k}"] = columns.pop(f"tau{k}") / (i * (0.5 if kind == "current" else 1.0))
     if kind == "current":
-        with pytest.raises(MissingFact, match=r"'motors\.drives\.torque_constant' to convert"):
-            samples(described, model, table(columns))
         motors = described.motors
-        parts = {
-            name: getattr(motors, name).model_copy(update={"torque_constant": 0.5})
-            for name in ("drives", "axis4")
-        }
-        described = described.model_copy(update={"motors": motors.model_copy(update=parts)})
+        for constant in (None, 0.5):
+            parts = {
+                name: getattr(motors, name).model_copy(update={"torque_constant": constant})
+                for name in ("drives", "axis4")
+            }
+            described = described.model_copy(update={"motors": motors.model_copy(update=parts)})
+            if constant is not None:
+                continue
+            with pytest.raises(MissingFact, match=r"'motors\.drives\.torque_constant' to convert"):
+                samples(described, model, table(columns))
     found = samples(described, model, table(columns))
     assert np.allclose(found.tau, read(good()).tau)
 
@@ -158,3 +162,38 @@ def test_noise_at_rest_gives_the_covariance_of_the_efforts():
     assert covariance is not None
     assert np.allclose(np.sqrt(np.diag(covariance)), study.NOISE, rtol=0.08)
     assert np.abs(covariance[0, 1]) < 0.25
+
+
+def test_a_clock_that_jitters_keeps_its_usual_step():
+    """A first interval that is 8 % long changes no rate elsewhere."""
+    columns = dict(good())
+    t = np.array(columns["t"])
+    t[0] -= 0.08 * (t[1] - t[0])
+    late = read(columns | {"t": t})
+    usual = read(good())
+    assert np.allclose(late.qdd, usual.qdd, rtol=1e-3, atol=1e-3 * np.abs(usual.qdd).max())
+
+
+def test_rates_beside_a_gap_are_left_out():
+    columns = {name: np.delete(values, range(500, 505)) for name, values in good().items()}
+    found = read(columns)
+    assert found.filled > 0
+    usual = read(good())
+    shared = np.isin(np.round(usual.t, 6), np.round(found.t, 6))
+    assert len(usual.t) - shared.sum() > 5 + 6  # the window on both sides as well
+    assert np.abs(found.qdd - usual.qdd[shared]).max() < 1e-9 * np.abs(usual.qdd).max()
+
+
+def test_efforts_turned_round_are_found_without_friction():
+    robot = load("omron_mini_delta")
+    random = np.random.default_rng(0)
+    size = np.array([0.05, 0.05, 0.03]) / np.arange(1, 6)[:, None]
+    rows = resting(*(random.normal(size=(2, 5, 3)) * size))
+    motion = fourier((0, 0, -0.36), rows.sine, rows.cosine, period=2.0, rate=200)
+    log = synthetic_log(robot, motion, 0.0, seed=0)
+    turned = {
+        name: (log[name].unit, (-1 if name.startswith("tau") else 1) * log[name].values)
+        for name in log.names
+    }
+    with pytest.raises(TableError, match="efforts of drive 1 have the wrong sign"):
+        samples(robot, rigid(robot), Table(turned, "a.csv"))

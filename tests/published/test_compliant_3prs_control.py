@@ -18,6 +18,8 @@ from triskele.kinematics.cycles import joint_sine
 from triskele.kinematics.motion import sine
 from triskele.numerics import stacked
 
+pytestmark = pytest.mark.long
+
 STAGE = load("compliant_3prs")
 PLANT, CONTROL = plant(STAGE), cascade(STAGE)
 HOME = np.asarray(stacked(PLANT.mechanism.home()))

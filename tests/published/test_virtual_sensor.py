@@ -73,6 +73,7 @@ def test_the_reference_bends_as_the_digest_says(truth):
     )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("name", "deflection", "speed", "acceleration"),
     [

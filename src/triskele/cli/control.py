@@ -117,22 +117,27 @@ def bandwidth(
     Example: triskele bandwidth compliant_3prs --figure bode.png
     """
     table, drawing = table_and_figure(out, figure, *TABLES, ".json")
-    if map and (sensitivity or method != "linear" or at is not None):
-        raise InputError("--map goes with neither --sensitivity, --method nor --at.")
+    shaping = {"--top": top, "--reference": reference, "--amplitude": amplitude}
+    given = {"--at": at, "--out": table, **shaping}
+    given["--method"] = None if method == "linear" else method
+    _check_kind(map, sensitivity, given, drawing)
+    if method == "linear" and amplitude is not None:
+        raise InputError("--amplitude is for measured responses; linear ones have none.")
     described, mechanism = built(robot)
     carried = carried_payload(described, payload, payload_centre, payload_inertia)
     asked = _Asked(described, carried, gains)
     if map:
-        data, show = _mapped(asked, points, table, drawing)
+        data, show = _mapped(asked, points, drawing)
     elif sensitivity:
-        if drawing is not None:
-            raise InputError("--sensitivity prints a table; it has no figure.")
-        data, show = _sensitive(asked, table)
+        data, show = _sensitive(asked)
     else:
         pose = None
         if at is not None:
+            from triskele.kinematics.reach import check_reach
+
             coordinates = mechanism.platform_coordinates
             pose = vector(at.split(","), coordinates, f"a pose of {described.name}", "--at")
+            check_reach(mechanism, described.limits, pose, "--at")
         numbers = {
             "top": None if top is None else positive(top, "Hz", "--top", 1.0),
             "reference": None if reference is None else number(reference, "Hz", "--reference"),
@@ -141,6 +146,22 @@ def bandwidth(
         data, show = _responding(asked, pose, method, numbers, table, drawing)
     give({"robot": described.name, **data}, None, json, show)
     note_assumptions(described.assumptions(*LOOP_FACTS), robot)
+
+
+def _check_kind(
+    map: bool, sensitivity: bool, given: Mapping[str, object], drawing: Path | None
+) -> None:
+    """Refuse options that a map or a table of sensitivities would pass over."""
+    if map and sensitivity:
+        raise InputError("--map and --sensitivity exclude one another.")
+    if not (map or sensitivity):
+        return
+    kind = "--map" if map else "--sensitivity"
+    for place, value in given.items():
+        if value is not None:
+            raise InputError(f"{kind} has no use for {place}.")
+    if sensitivity and drawing is not None:
+        raise InputError("--sensitivity prints a table; it has no figure.")
 
 
 class _Asked(NamedTuple):
@@ -189,6 +210,8 @@ def _responding(
     if table is not None:
         from triskele.export.control import response_table
 
+        if len(found) > 1:
+            note("note: the table has the linear response; give one --method for another")
         write_columns(response_table(found[0].response), table)
     if drawing is not None:
         from triskele.reports.control_figures import bode_figure
@@ -251,7 +274,7 @@ def _print_servos(data: dict) -> None:
     )
 
 
-def _sensitive(asked: _Asked, table: Path | None) -> Shown:
+def _sensitive(asked: _Asked) -> Shown:
     from triskele.control.bandwidth import sensitivities
 
     control, feed = controlled(asked.robot, asked.gains)
@@ -267,18 +290,19 @@ def _sensitive(asked: _Asked, table: Path | None) -> Shown:
         }
         for item in found
     ]
-    if table is not None:
-        raise InputError("--sensitivity prints a table; use --json for a file of it.")
     return {"sensitivities": rows}, lambda: _print_sensitivities(rows)
 
 
-def _frequency(band: "Bandwidth | None") -> float | None:
-    return None if band is None else band.relative
+def _frequency(band: "Bandwidth | None") -> float | str:
+    """-3 dB [Hz], or why there is none."""
+    if band is None:
+        return "unstable"
+    return "beyond" if band.relative is None else band.relative
 
 
 def _print_sensitivities(rows: list[dict]) -> None:
-    def shown(value: float | None) -> str:
-        return "unstable" if value is None else f"{value:.2f}"
+    def shown(value: float | str) -> str:
+        return value if isinstance(value, str) else f"{value:.2f}"
 
     cells = [
         (
@@ -292,7 +316,7 @@ def _print_sensitivities(rows: list[dict]) -> None:
     print_rows(cells, ("parameter", "value", "unit", "halved [Hz]", "as is [Hz]", "doubled [Hz]"))
 
 
-def _mapped(asked: _Asked, points: int, table: Path | None, drawing: Path | None) -> Shown:
+def _mapped(asked: _Asked, points: int, drawing: Path | None) -> Shown:
     import numpy as np
 
     from triskele.control.bandwidth import stability_map
@@ -312,8 +336,6 @@ def _mapped(asked: _Asked, points: int, table: Path | None, drawing: Path | None
             payload=asked.payload,
             progress=report,
         )
-    if table is not None:
-        raise InputError("--map has a figure; use --figure map.png, or --json.")
     if drawing is not None:
         from triskele.reports.control_figures import stability_figure
         from triskele.reports.figures import save_figure
@@ -520,7 +542,12 @@ def _print_tracking(data: dict) -> None:
     error = data["step_error"]
     typer.echo(
         f"{data['duration']:.4g} s in steps of {1e3 * data['step']:.4g} ms, "
-        f"{data['samples']} samples; half the step changes the motion by {error:.1e} of its range"
+        f"{data['samples']} samples"
+        + (
+            ""
+            if error is None
+            else f"; half the step changes the motion by {error:.1e} of its range"
+        )
     )
     rows = [
         (name, f"{item['error_peak']:.4g}", f"{item['error_rms']:.4g}", item["unit"])

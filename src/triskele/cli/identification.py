@@ -66,6 +66,8 @@ def excite(
     written = output_path(log, *TABLES)
     described, _ = built(robot)
     levels = _levels(noise, written)
+    if seed < 0:
+        raise InputError(f"--seed is {seed}; it must not be negative.")
     with progress_bar("search") as report:
         found = searched(
             described,

@@ -477,7 +477,8 @@ def _chosen(
 
 def _check_translating(asked: Asked, kinds: Mapping[str, _Kind[Made]]) -> None:
     if asked.names[:3] != ("x", "y", "z"):
-        able = " or ".join(name for name in kinds if not kinds[name].translating)
+        *some, last = (name for name in kinds if not kinds[name].translating)
+        able = f"{', '.join(some)} or {last}" if some else last
         moves = ", ".join(asked.names)
         raise InputError(f"{asked.robot.name} moves in {moves}; it can follow a {able}.")
 

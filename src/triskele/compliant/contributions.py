@@ -106,7 +106,8 @@ def _split(robot: RigidRobot) -> tuple[Array, Array]:
     """Ten parameters of each body: those of its mass at the centre, and the rest."""
     place = robot.mechanism.bodies.index(robot.carrier)
     whole = jnp.asarray(robot.theta).at[place].add(jnp.asarray(robot.payload))
-    m, c = whole[:, :1], whole[:, 1:4] / whole[:, :1]
+    m = whole[:, :1]
+    c = whole[:, 1:4] / jnp.where(m > 0, m, 1.0)  # what has no mass has no first moments
     x, y, z = (c[:, k] for k in range(3))
     steiner = (y * y + z * z, x * x + z * z, x * x + y * y, -x * y, -y * z, -x * z)
     point = jnp.concatenate([m, m * c, m * jnp.stack(steiner, axis=-1)], axis=-1)

@@ -22,6 +22,7 @@ from collections.abc import Callable
 from typing import Literal, NamedTuple
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Complex, Float
@@ -42,6 +43,7 @@ Method = Literal["linear", "swept", "stepped"]
 METHODS: tuple[Method, ...] = ("linear", "swept", "stepped")
 _ROOT = 2**-0.5
 _FORGOTTEN = 1e-5  #: what is left of the start when a steady state is taken
+_QUIET = 1e-12  #: motion from sample to sample, in the same, that is rounding
 _AMPLITUDE = 1e-3  #: of the platform's motion, in rod or bar lengths
 
 
@@ -135,12 +137,17 @@ def servo(
     check_stable(about)
     margin = margins(about)
     top = _top(about, margin, top)
+    lowest = min(1.0, top / 10)
     if method == "linear":
         found = linear_response(model, about, np.linspace(0.0, top, 1201))
     elif method == "swept":
-        found = swept_response(model, control, x, feed, top, amplitude, progress=progress)
+        found = swept_response(
+            model, control, x, feed, top, amplitude, lowest=lowest, progress=progress
+        )
     elif method == "stepped":
-        found = stepped_response(model, control, x, feed, top, amplitude, progress=progress)
+        found = stepped_response(
+            model, control, x, feed, top, amplitude, lowest=lowest, progress=progress
+        )
     else:
         raise InputError(f"method is '{method}'; it is one of {', '.join(METHODS)}.")
     lowest = float(found.frequencies[0])
@@ -153,6 +160,8 @@ def servo(
 def _top(about: Loop, margin: Margins, top: float | None) -> float:
     """The highest frequency looked at [Hz]."""
     nyquist = np.inf if about.period is None else 0.5 / about.period
+    if top is None and not np.isfinite(margin.crossover):
+        raise InputError("The loop has no crossover to guess the band from; say how far with top.")
     chosen = 4 * margin.crossover if top is None else float(top)
     if not (np.isfinite(chosen) and chosen > 0):
         raise InputError(f"top is {chosen:g} Hz; it must be positive.")
@@ -255,7 +264,7 @@ def stepped_response(
     progress: Progress | None = None,
 ) -> Response:
     """From `count` sines per coordinate, all at once, each in its steady state."""
-    period = control.position_period or 1e-3
+    period = control.position_period or 1.0  # `responses` refuses a loop without
     window = period * round(2.0 / lowest / period)  # two periods of the lowest
     start = _forgetting(model, control, x, feed)
     start = period * int(np.ceil(start / period))
@@ -273,7 +282,7 @@ def stepped_response(
         k, j = divmod(lane, len(frequencies))
         wave = np.exp(-2j * np.pi * frequencies[j] * t[last])
         command = _at(motion, t)[last, k] - x[k]
-        H[j, k] = (found[lane, last, k] @ wave) / (command @ wave)
+        H[j, k] = ((found[lane, last, k] - x[k]) @ wave) / (command @ wave)
     return Response(frequencies, H, names, "stepped")
 
 
@@ -344,18 +353,19 @@ def sensitivities(
         if growth(about) >= 1:
             return None
         top = _top(about, margins(about), None)
-        response = linear_response(model, about, np.linspace(0.0, 2 * top, 801))
+        top = min(2 * top, np.inf if about.period is None else 0.49 / about.period)
+        response = linear_response(model, about, np.linspace(0.0, top, 801))
         return bandwidths(response, 0.0)[0]
 
     results, as_is = [], found(model, rule)
     for name, unit, get in _parameters(model, rule):
-        value = float(np.ravel(np.asarray(get((model, rule))))[0])
+        value = float(np.ravel(np.asarray(jax.tree.leaves(get((model, rule)))[0]))[0])
         if value == 0:
             continue
-        pair = [
-            found(*eqx.tree_at(get, (model, rule), replace_fn=lambda leaf, by=by: by * leaf))
-            for by in (1 / factor, factor)
-        ]
+        pair = []
+        for by in (1 / factor, factor):
+            changed = eqx.tree_at(get, (model, rule), replace_fn=lambda leaf, by=by: by * leaf)
+            pair.append(found(*changed))
         results.append(Sensitivity(name, unit, value, pair[0], as_is, pair[1]))
     return tuple(results)
 
@@ -380,7 +390,9 @@ def _parameters(model: Plant, rule: Cascade) -> list[tuple[str, str, Callable]]:
 
 
 def _stiffness(both: tuple[Plant, Cascade]) -> object:
-    return both[0].actuators.coupling.stiffness  # pyright: ignore[reportOptionalMemberAccess]
+    soft = both[0].actuators.coupling
+    assert soft is not None, "asked for soft transmissions only"
+    return soft.stiffness, soft.reverse
 
 
 # Many gains
@@ -403,14 +415,15 @@ def stability_map(
     control: Cascade | None = None,
     payload: Payload | str | None = None,
     simulate: bool = True,
-    periods: int = 60,
+    periods: int | None = None,
     progress: Progress | None = None,
 ) -> StabilityMap:
     """Which gains are stable at home: poles of the linear loop, and all of them simulated at once.
 
     kI follows kP in the proportion of `control`. Simulated is what the nonlinear robot does
     after a small jump of the command: the growth of its error per period, from the middle third
-    to the last of so many position periods, infinite if it left all bounds.
+    to the last of so many position periods (60, or as long as the motors take to respond),
+    infinite if it left all bounds.
     """
     model = plant(robot, payload)
     rule = cascade(robot) if control is None else control
@@ -435,6 +448,9 @@ def stability_map(
         rule,
         (jnp.asarray(both[:, 0]), jnp.asarray(both[:, 1]), ratio * jnp.asarray(both[:, 1])),
     )
+    if periods is None:
+        slow = _forgetting(model, rule, x, NOTHING) / rule.position_period
+        periods = int(np.clip(slow / 5, 60, 600))
     jump = _jump(model, x, rule.position_period, periods)
     t, moved = responses(
         model,
@@ -445,7 +461,7 @@ def stability_map(
         unstable=True,
         progress=progress,
     )
-    return found._replace(simulated=_grown(model, x, jump, t, moved).reshape(len(kV), len(kP)))
+    return found._replace(simulated=_grown(model, t, moved).reshape(len(kV), len(kP)))
 
 
 def _inner(rule: Cascade) -> tuple:
@@ -462,10 +478,11 @@ def _jump(model: Plant, x: np.ndarray, period: float, periods: int) -> Motion:
     return Motion(jnp.asarray(t), *parts, coordinates=_names(model))
 
 
-def _grown(
-    model: Plant, x: np.ndarray, jump: Motion, t: np.ndarray, moved: np.ndarray
-) -> np.ndarray:
-    """Growth per period of the deviation from the last thirds' mean."""
+def _grown(model: Plant, t: np.ndarray, moved: np.ndarray) -> np.ndarray:
+    """Growth per sample of how much the platform moves, from the middle third to the last.
+
+    What moves less than rounding has settled.
+    """
     units = np.asarray(stacked(model.mechanism.scales().platform))
     third = len(t) // 3
     size = []
@@ -475,4 +492,7 @@ def _grown(
     bounded = np.isfinite(moved).all(axis=(1, 2))
     with np.errstate(all="ignore"):
         grown = (size[1] / size[0]) ** (1 / third)
+    grown = np.where(
+        size[1] < _QUIET * float(jnp.asarray(model.mechanism.scales().loops[0])), 0.0, grown
+    )
     return np.where(bounded & np.isfinite(grown), grown, np.inf)

@@ -93,20 +93,24 @@ def at_rest(model: Plant, control: Cascade, table: References, x: Float[Array, "
     """
     drive, angle = jax.tree.map(np.asarray, model.actuators), np.asarray(table.angle[0])
     place, torque, miss = np.asarray(x, float), np.zeros(model.n), np.full(model.n, np.inf)
+    gain, stiff = (float(g) for g in (control.integral_gain, control.velocity_gain))
+    stiff, current, lag = stiff * float(control.position_gain), np.zeros(model.n), 0.0
     for _ in range(_NEWTON):
         at = linear(model.load, place)
         torque = at.tau / drive.ratio
         soft = model.actuators.coupling
         twist = 0.0 if soft is None else np.asarray(soft.twist(jnp.asarray(torque)))
-        miss = drive.ratio * (at.q - np.asarray(model.zero)) + twist - angle
+        current = torque / drive.torque_constant - np.asarray(table.current[0])
+        lag = 0.0 if gain > 0 else current / stiff  # without an integral, an error holds it
+        miss = drive.ratio * (at.q - np.asarray(model.zero)) + twist + lag - angle
         if not np.isfinite(miss).all() or np.abs(miss).max() < 1e-10:
             break
         about = linear_plant(model, place)
-        place = place - np.linalg.solve(about.shaft + about.windup[0], miss)
+        slope = about.shaft + about.windup[0] + (0.0 if gain > 0 else about.asked[0] / stiff)
+        place = place - np.linalg.solve(slope, miss)
     if not np.abs(miss).max() < 1e-6:
         raise InputError("The robot finds no rest at the first command; is its pose in reach?")
-    current = torque / drive.torque_constant - np.asarray(table.current[0])
-    gain, still = float(control.integral_gain), np.zeros(model.n)
-    parts = [place, still] if drive.coupling is None else [place, still, angle + miss, still]
+    still, shaft = np.zeros(model.n), angle + miss - lag
+    parts = [place, still] if drive.coupling is None else [place, still, shaft, still]
     parts.append(current / gain if gain > 0 else still)
     return State(jnp.asarray(np.concatenate(parts)), jnp.zeros(model.n))

@@ -85,12 +85,17 @@ def timing(about: Loop, rubbing: Loop, control: Cascade, step: float | None, rat
 
     `rubbing` is `about` with dry friction at rest: that must be stable, and need not be exact.
     """
+    if control.position_period is None:
+        raise InputError(
+            "A continuous position loop has a linear response, but is not simulated: real ones are "
+            "sampled. Give a position_period, such as 0.1 ms."
+        )
     smooth, dry = (np.abs(_inner_poles(item)).max() for item in (about, rubbing))
     chosen = min(_FINE / smooth, _ROUGH / dry) if step is None else float(step)
     if not (np.isfinite(chosen) and chosen > 0):
         raise InputError(f"step is {chosen:g} s; it must be positive.")
     check_step(chosen, _inner_poles(rubbing))
-    period = control.position_period or chosen
+    period = control.position_period
     samples = control.ticks * max(1, int(np.ceil(period / control.ticks * rate - 1e-9)))
     substeps = max(1, int(np.ceil(period / samples / chosen - 1e-9)))
     return Timing(period, samples, substeps)
@@ -109,7 +114,8 @@ def check_step(dt: float, values: np.ndarray) -> None:
     if (grown <= 1 + 1e-6).all():
         return
     worst = complex(steady[np.argmax(grown)])
-    what = "coupling mode" if abs(worst.imag) > abs(worst.real) else "velocity loop"
+    swings = abs(worst.imag) > abs(worst.real)
+    what = "coupling mode" if swings else "velocity loop or dry friction"
     raise InputError(
         f"The step of {1e3 * dt:.4g} ms is too large for the {what} at "
         f"{abs(worst) / (2 * np.pi):.4g} Hz: the integration would diverge. Use at most "

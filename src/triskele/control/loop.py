@@ -70,9 +70,14 @@ def loop(plant: LinearPlant, control: Cascade, feed: FeedForward = NOTHING) -> L
 def velocity_loop(item: Loop) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """F and G of (1), and the column of a current that is fed forward."""
     A, B, V, n = item.plant.A, item.plant.B, item.plant.speed, item.n
-    F = np.block([[A - item.kP * B @ V, item.kI * B], [-V, np.zeros((n, n))]])
-    G = np.vstack([item.kP * B, np.eye(n)])
-    return F, G, np.vstack([B, np.zeros((n, n))])
+    zero, one = np.zeros((n, n)), np.eye(n)
+    if item.kI:
+        F, G = np.block([[A - item.kP * B @ V, item.kI * B], [-V, zero]]), [item.kP * B, one]
+    else:  # an integral that nobody uses fades, and is no pole at rest
+        fade = np.abs(np.linalg.eigvals(A)).max() + 1.0
+        none = np.zeros((n, len(A)))
+        F, G = np.block([[A - item.kP * B @ V, none.T], [none, -fade * one]]), [item.kP * B, zero]
+    return F, np.vstack(G), np.vstack([B, zero])
 
 
 def held(F: np.ndarray, G: np.ndarray, T: float) -> tuple[np.ndarray, np.ndarray]:
@@ -117,7 +122,8 @@ def step(item: Loop) -> Step:
         error = w - V @ now
         current = item.kP * error + item.kI * Z @ now + fed
         currents.append(current)
-        now = np.vstack([Ad @ now[:k] + Bd @ current, now[k:] + Tv * error])
+        grown = now[k:] + Tv * error if item.kI else np.zeros_like(error)
+        now = np.vstack([Ad @ now[:k] + Bd @ current, grown])
     return Step(now[:, : k + n], now[:, k + n : k + 2 * n], now[:, k + 2 * n :], tuple(currents))
 
 

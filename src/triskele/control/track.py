@@ -119,6 +119,8 @@ def track_plant(
     halved = division._replace(substeps=2 * division.substeps)
     finer, _ = records(*given, halved, progress)
     fine = finer[: len(found.t), : model.n]
+    if found.ended is not None:
+        return found
     change = np.abs(fine - found.x).max(axis=0)
     return found._replace(step_error=float((change / _scale(model, found.command)).max()))
 

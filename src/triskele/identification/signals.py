@@ -17,7 +17,7 @@ drive j are explained by what the file predicts for drive i,
     tau_j = s tau_i(q, qd, qdd) + c sign(qd_i) + v qd_i + d                             (1)
 
 A column that another drive explains much better is swapped; where c < 0, friction pushes, and
-efforts (s < 0) or angles (s > 0) have the wrong sign. A robot without friction tells no signs.
+efforts (s < 0) or angles (s > 0) have the wrong sign. Without friction, s < 0 tells of efforts.
 """
 
 from collections.abc import Iterator, Sequence
@@ -93,7 +93,7 @@ def samples(
     log.
     """
     raw = _raw(robot, model.mechanism, table)
-    step = float(raw.t[1] - raw.t[0])
+    step = _step(raw)
     if raw.t[-1] - raw.t[0] < LEAST_DURATION:
         raise TableError(
             f"{table.place}: too short: {raw.t[-1] - raw.t[0]:.3g} s; a log for identification "
@@ -105,7 +105,7 @@ def samples(
     _check_range(model.mechanism, robot, raw.q, table.place)
     edge = 0 if all(rate is not None for rate in raw.rates) else window // 2
     edge = max(edge, 0 if cutoff is None else round(1 / (cutoff * step)))
-    keep = raw.whole.copy()
+    keep = ~_beside(~raw.whole, edge)
     keep[: edge + 1] = keep[len(keep) - edge - 1 :] = False
     if keep.sum() < 10 * LEAST_WINDOW:
         raise TableError(f"{table.place}: too short: {keep.sum()} samples are left without ends.")
@@ -116,6 +116,16 @@ def samples(
         _check_acceleration(model.mechanism, found)
         check_columns(model, found)
     return found
+
+
+def _step(raw: _Raw) -> float:
+    """The usual step [s]; single ones may be a tenth off."""
+    return float(raw.t[-1] - raw.t[0]) / (len(raw.t) - 1)
+
+
+def _beside(gaps: np.ndarray, reach: int) -> np.ndarray:
+    """Samples whose rates, from `reach` samples each way, lean on `gaps`."""
+    return np.convolve(gaps.astype(float), np.ones(2 * reach + 1), mode="same") > 0.5
 
 
 # Reading
@@ -339,6 +349,11 @@ def check_columns(model: RigidRobot, found: Samples) -> None:
             raise TableError(
                 f"{found.name}: {what}: friction would push the drive instead of braking it."
             )
+        if fits[i, i].scale < 0 and fits[i, i].unexplained < _MUCH:
+            raise TableError(
+                f"{found.name}: the efforts of drive {i + 1} have the wrong sign: they are what "
+                "the motion takes, turned round."
+            )
 
 
 class _Explained(NamedTuple):
@@ -403,7 +418,7 @@ def joint_samples(
 ) -> tuple[Series, Series, Series, Series]:
     """q, qd, qdd and tau of a log of arms alone, whose loops need not close."""
     raw = _raw(robot, model.mechanism, table)
-    step = float(raw.t[1] - raw.t[0])
+    step = _step(raw)
     raw = _filtered(raw, step, cutoff, table.place)
     window = odd_window(max(_WINDOW / step, LEAST_WINDOW)) if window is None else window
     qd, qdd = _rates(raw, step, window)

@@ -22,7 +22,7 @@ from triskele.dynamics.robot import RigidRobot
 from triskele.identification.consistent import ConsistentFit
 from triskele.identification.verdict import Verdict
 from triskele.identification.weighted import BaseFit
-from triskele.laws.motors import drive_motors, reflected_damping
+from triskele.laws.motors import drive_motors, ratio, reflected_damping, reflected_inertia
 
 _TINY = 1e-15  #: products of inertia that are rounding
 
@@ -38,13 +38,12 @@ def updated(
     changes: dict[str, object] = {}
     sources: dict[str, str] = {}
     bodies = {}
-    for part in fit.unknowns.forms:
+    for part, form in fit.unknowns.forms.items():
+        named = {group[0] for group in form.moments}
         first = names.index(f"{part}.m")
         bodies[part] = _body(fit.values[first : first + 10])
         for key, moments in _MOMENTS.items():
-            known = any(
-                f"{part}.{m}" not in verdict.prior_only and values[f"{part}.{m}"] for m in moments
-            )
+            known = any(m in named and f"{part}.{m}" not in verdict.prior_only for m in moments)
             sources[f"bodies.{part}.{key}"] = (
                 f"{told}; torques determine combinations with others" if known else kept
             )
@@ -54,7 +53,8 @@ def updated(
     changes["friction"], own = _friction(robot, model, fit, values)
     motors, also = _motors(robot, values)
     changes |= {} if motors is None else {"motors": motors}
-    sources |= {key: told for key in (*own, *also)}
+    for key, parameters in (own | also).items():
+        sources[key] = told if any(p not in verdict.prior_only for p in parameters) else kept
     return _renewed(robot, changes, sources)
 
 
@@ -77,15 +77,16 @@ def _body(ten: np.ndarray) -> Body:
 
 def _friction(
     robot: Robot, model: RigidRobot, fit: ConsistentFit, values: Mapping[str, float]
-) -> tuple[Friction, list[str]]:
-    """The section on friction, and the keys that are new in it."""
+) -> tuple[Friction, dict[str, list[str]]]:
+    """The section on friction, and the parameters behind each key that is new in it."""
     n = len(model.mechanism.joint_coordinates)
     sliding = model.mechanism.joint_coordinates[0].unit == "m"
     before = robot.friction or Friction()
     motors = drive_motors(robot, n)
-    damping = [0.0 if motor is None else reflected_damping(motor) for motor in motors]
-    dry = [values[f"drive_{k + 1}.coulomb"] for k in range(n)]
-    wet = [max(values[f"drive_{k + 1}.viscous"] - damping[k], 0.0) for k in range(n)]
+    dry, wet = (
+        [max(values[f"drive_{k + 1}.{kind}"] - _of_motor(motors[k], kind), 0.0) for k in range(n)]
+        for kind in ("coulomb", "viscous")
+    )
     changes: dict[str, object] = {}
     if sliding:
         old = before.slides or SlideFriction()
@@ -107,10 +108,21 @@ def _friction(
             changes[part] = old.model_copy(
                 update=dict(zip(("coulomb", "viscous"), pair, strict=True))
             )
+    parts = {"axis4": ["drive_4"], "telescope": ["telescope"], "balls": ["balls"]}
+    first = [f"drive_{k}" for k in (1, 2, 3)]
     keys = ("coulomb", "viscous", "saturating", "saturating_speed")
-    return before.model_copy(update=changes), [
-        f"friction.{section}.{key}" for section in changes for key in keys
-    ]
+    return before.model_copy(update=changes), {
+        f"friction.{section}.{key}": [f"{part}.{key}" for part in parts.get(section, first)]
+        for section in changes
+        for key in keys
+    }
+
+
+def _of_motor(motor: Motor | None, kind: str) -> float:
+    """Friction of a drive that its motor's bearings have by themselves, at the joint."""
+    if motor is None:
+        return 0.0
+    return reflected_damping(motor) if kind == "viscous" else (ratio(motor) or 0.0) * motor.coulomb
 
 
 def _bend(fit: ConsistentFit, drives: Sequence[int]) -> dict[str, object]:
@@ -122,21 +134,25 @@ def _bend(fit: ConsistentFit, drives: Sequence[int]) -> dict[str, object]:
     return {"saturating": float(A), "saturating_speed": float(w)}
 
 
-def _motors(robot: Robot, values: Mapping[str, float]) -> tuple[object, list[str]]:
-    """The section on motors with rotors, None if there is nothing new."""
+def _motors(robot: Robot, values: Mapping[str, float]) -> tuple[object, dict[str, list[str]]]:
+    """The section on motors with rotors, None if there is nothing new; parameters of each key."""
     found: dict[str, list[float]] = {}
     for name, value in values.items():
         match = re.fullmatch(r"drive_(\d)\.rotor", name)
         if match is not None:
             found.setdefault("axis4" if match[1] == "4" else "drives", []).append(value)
     if robot.motors is None or not found:
-        return None, []
+        return None, {}
     changes = {}
     for section, rotors in found.items():
         motor = getattr(robot.motors, section)
         assert isinstance(motor, Motor)
         changes[section] = motor.model_copy(update={"reflected_inertia": float(np.mean(rotors))})
-    keys = [f"motors.{section}.reflected_inertia" for section in found]
+    drives = {"axis4": [4], "drives": [1, 2, 3]}
+    keys = {
+        f"motors.{section}.reflected_inertia": [f"drive_{k}.rotor" for k in drives[section]]
+        for section in found
+    }
     return robot.motors.model_copy(update=changes), keys
 
 
@@ -145,8 +161,14 @@ def with_arms(robot: Robot, arms: BaseFit, logs: Sequence[Table]) -> Robot:
     found = dict(zip(arms.base.formulas(), map(float, arms.read), strict=True))
     old = robot.bodies.arm.ten_parameters  # pyright: ignore[reportOptionalMemberAccess, reportAttributeAccessIssue]
 
+    motors = drive_motors(robot, 3)
+
     def mean(name: str, default: float) -> float:
         known = [found[f"arm_{i}.{name}"] for i in (1, 2, 3) if f"arm_{i}.{name}" in found]
+        for i, motor in enumerate(motors, 1):
+            both = f"arm_{i}.{name} + drive_{i}.rotor"
+            if both in found and motor is not None:
+                known.append(found[both] - reflected_inertia(motor))
         return float(np.mean(known)) if known else default
 
     ten = np.array(old)
@@ -158,10 +180,15 @@ def with_arms(robot: Robot, arms: BaseFit, logs: Sequence[Table]) -> Robot:
     }
     before = robot.friction or Friction()
     drives = before.drives or JointFriction()
-    rubbing = {
-        key: tuple(max(found.get(f"drive_{i}.{key}", 0.0), 0.0) for i in (1, 2, 3))
-        for key in ("coulomb", "viscous")
-    }
+    rubbing = {}
+    for key in ("coulomb", "viscous"):
+        stated = getattr(drives, key)
+        rubbing[key] = tuple(
+            max(found[f"drive_{i}.{key}"] - _of_motor(motors[i - 1], key), 0.0)
+            if f"drive_{i}.{key}" in found
+            else stated[i - 1 if len(stated) > 1 else 0]
+            for i in (1, 2, 3)
+        )
     changes["friction"] = before.model_copy(update={"drives": drives.model_copy(update=rubbing)})
     told = "identified from the arms alone: " + ", ".join(PurePath(t.place).name for t in logs)
     keys = ["bodies.arm.first_moment", "bodies.arm.inertia_at_origin"]

@@ -21,6 +21,7 @@ _LAGS = 20
 _WHITE = 0.7  #: share of lags below which noise is not white
 _WORSE = 1.15  #: error held out over error of the fit, above which the fit does not carry over
 _MUCH_WORSE = 1.5  #: the same, above which it is not to be used
+_UNEXPLAINED = 0.5  #: of the squared efforts, above which the model is not that of the robot
 _POOR = 300.0  #: condition number above which noise is enlarged beyond use
 _WIDE = 0.5  #: half interval, relative to its value, of a parameter that is not well known
 
@@ -127,6 +128,20 @@ class Verdict(NamedTuple):
             )
 
     def _of_fit(self) -> Iterator[tuple[bool, str]]:
+        errors = np.concatenate([self.fitted.consistent, self.noise])
+        if not np.isfinite(errors).all():
+            yield True, "The errors are not finite: the logs or the file make no sense together."
+            return
+        worse = self.fitted.consistent / np.maximum(self.fitted.base, 1e-12)
+        if (worse > _MUCH_WORSE).any():
+            k = int(worse.argmax())
+            yield (
+                True,
+                f"Bodies that can exist leave {worse[k]:.2f} times the error of base parameters at "
+                f"drive {k + 1}: the model, a mass from the scale or the file is wrong.",
+            )
+        if np.sum(self.fitted.consistent**2) > _UNEXPLAINED * np.sum(self.effort**2):
+            yield True, "More than half of the efforts is not explained: do the logs belong to it?"
         if not self.converged:
             yield True, "The fit did not settle: begin with better numbers in the file."
         if self.least_inertia <= 0:

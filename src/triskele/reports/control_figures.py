@@ -41,7 +41,7 @@ def bode_figure(robot: Robot, found: Sequence[Servo]) -> Figure:
         above.set_title(
             f"gain margin {margin.gain:.3g} (kV up to {margin.gain_limit:.4g} 1/s), phase margin "
             f"{margin.phase:.3g} deg at {margin.crossover:.3g} Hz; triangles: -3 dB of the gain "
-            "at rest",
+            f"at {found[0].reference:g} Hz",
             fontsize=9,
         )
         legend_outside(above)

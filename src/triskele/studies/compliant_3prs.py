@@ -187,8 +187,8 @@ def _bandwidths() -> tuple[list[Finding], Figure]:
         plant, control = model(rotor)
         home = np.asarray(stacked(plant.mechanism.home()))
         found = servo(plant, control, home, top=40.0)
-        for band in found.bandwidths[:2]:
-            way = "z" if band.coordinate == "z" else "tilt"
+        for band in found.bandwidths:
+            way = band.coordinate
             for kind, value in (("gain at rest", band.relative), ("command", band.absolute)):
                 assert value is not None, "it falls below -3 dB before 40 Hz"
                 rows.append(
