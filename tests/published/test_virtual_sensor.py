@@ -101,6 +101,7 @@ def test_the_published_sensor_is_right_on_a_cantilever():
     assert 100 * found["acceleration"].max() == pytest.approx(1.96, abs=0.05)
 
 
+@pytest.mark.long
 def test_tool_positions_in_space(errors):
     """In um: rigid, the paper's equation, shortened chords, and stretched ones."""
     assert 1e6 * errors["rigid"].tool == pytest.approx(5.2, abs=0.1)
