@@ -29,7 +29,13 @@ SKIPPED = {
     "make": "sets up an environment; here only the target must exist",
     ".": "activates an environment, which the test already has",
 }
-LONG = ("control.md", "identification.md", "sensing.md")  # their commands compile for a minute
+LONG = (
+    "control.md",
+    "identification.md",
+    "planning.md",
+    "sensing.md",
+    "simulation.md",
+)  # their commands compile for a minute
 
 
 def weighed(page: Path) -> Any:
@@ -109,7 +115,9 @@ def agrees(want: str, got: str) -> bool:
     return doctest.OutputChecker().check_output(want, got, doctest.ELLIPSIS)
 
 
-@pytest.mark.parametrize("page", map(weighed, RUN), ids=lambda page: str(page.relative_to(ROOT)))
+@pytest.mark.parametrize(
+    "page", [weighed(page) for page in RUN], ids=lambda page: str(page.relative_to(ROOT))
+)
 def test_blocks_run_and_print_what_the_page_shows(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):

@@ -17,6 +17,8 @@ from triskele.cli import main
 from triskele.cli.planning import _runs
 from triskele.description.tables import read_table
 
+pytestmark = pytest.mark.long
+
 IRB = "abb_irb360_6_1600"
 FEW = ("--cells", "40")
 FINE = ("--period", "0.1ms")  # as many samples as of the U-turn: one compilation serves both

@@ -24,6 +24,8 @@ from triskele.kinematics.motion import fourier, resting
 from triskele.numerics import tabulate
 from triskele.studies import irb360_identification as study
 
+pytestmark = pytest.mark.long
+
 
 @lru_cache(maxsize=1)
 def found():

@@ -26,6 +26,8 @@ from triskele.studies import flexible_delta
 from triskele.studies.flexible_delta import CENTRE, DAMPING, PLACE
 from triskele.studies.rigid_delta import motions
 
+pytestmark = pytest.mark.long
+
 DESCRIPTION = load("flexible_delta")
 ROBOT = build(DESCRIPTION)
 FLEXIBLE = flexible(DESCRIPTION)

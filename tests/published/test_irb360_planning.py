@@ -15,6 +15,8 @@ from triskele.kinematics.path import u_turn_on_legs
 from triskele.planning.plan import Plan, plan
 from triskele.studies import irb360_planning
 
+pytestmark = pytest.mark.long
+
 ROBOT = load("abb_irb360_6_1600")
 FREE = irb360_planning.without_flange(ROBOT)
 CUBIC = irb360_planning.path()  # C3-8

@@ -12,6 +12,8 @@ from triskele.sensing.sense import sense
 from triskele.sensing.trial import encoder_trials, errors_of
 from triskele.studies import virtual_sensor as study
 
+pytestmark = pytest.mark.long
+
 ROBOT = study.robot()
 BEAM = flexible(ROBOT).rod_beam
 SLOPES = [Measured("slope", place) for place in (1.0, 2 / 3, 1 / 3)]
