@@ -45,7 +45,7 @@ def excite(
     terms: Annotated[int, typer.Option(help="Harmonics, or pieces of a spline.", **Count)] = 10,
     rate: Annotated[str | None, option("Samples per second [Hz].", "500 Hz")] = None,
     seed: Annotated[int, typer.Option(help="Of the random motions.", **Count)] = 0,
-    steps: Annotated[int, typer.Option(help="Of the search.", **Count)] = 300,
+    steps: Annotated[int, typer.Option(help="Of the search.", **Count)] = 150,
     log: Annotated[
         Path | None, typer.Option(help="Write what the robot of the file would log (.csv).")
     ] = None,

@@ -145,7 +145,7 @@ def excite(
     terms: int = 10,
     rate: float = 500.0,
     seed: int = 0,
-    steps: int = 300,
+    steps: int = 150,
     tries: int = 40,
     progress: Progress | None = None,
 ) -> Excitation:
