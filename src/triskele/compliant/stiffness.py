@@ -22,12 +22,12 @@ import numpy as np
 from jaxtyping import Array, Float
 from numpy.typing import ArrayLike
 
+from triskele.dynamics.energy import potential_energy
 from triskele.dynamics.forward import mass_matrix
 from triskele.dynamics.robot import RigidRobot
 from triskele.errors import InputError
 from triskele.laws.actuators import Actuators
-from triskele.numerics import Scalars, stacked
-from triskele.spatial.vectors import combine, dot
+from triskele.numerics import stacked
 
 Drives = Literal["free", "locked"]
 
@@ -128,7 +128,8 @@ def _along(robot: RigidRobot, x: Array, directions: Array) -> tuple[Array, Array
         place = tuple(x)
         q = mechanism.inverse(place).components
         eta = mechanism.passive(q, place)
-        return stacked((_weight(robot, q, place) + _strain(robot, eta), *q, *eta))
+        U = potential_energy(robot, mechanism.body_poses(q, place), eta)
+        return stacked((U, *q, *eta))
 
     def rates(x: Array, u: Array) -> tuple[Array, Array]:
         return jax.jvp(stored, (x,), (u,))
@@ -139,20 +140,3 @@ def _along(robot: RigidRobot, x: Array, directions: Array) -> tuple[Array, Array
 
     value, first, second = jax.lax.map(both, directions)
     return value[0], first, second
-
-
-def _weight(robot: RigidRobot, q: Scalars, x: Scalars) -> Array:
-    """Potential energy of gravity [J]."""
-    g, energy = robot.gravity_components(), jnp.zeros(())
-    for ten, T in zip(robot.inertias(), robot.mechanism.body_poses(q, x), strict=True):
-        moment = combine((ten[1], T.x), (ten[2], T.y), (ten[3], T.z), (ten[0], T.p))
-        energy = energy - dot(g, moment)
-    return energy
-
-
-def _strain(robot: RigidRobot, eta: Scalars) -> Array:
-    """Potential energy of the springs [J]."""
-    energy = jnp.zeros(())
-    for spring, place in zip(robot.springs, eta, strict=True):
-        energy = energy if spring is None else energy + spring.energy(place)
-    return energy

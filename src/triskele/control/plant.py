@@ -28,13 +28,13 @@ from jaxtyping import Array, Float
 from numpy.typing import ArrayLike
 
 from triskele.compliant.stiffness import linear
-from triskele.description.schema import Payload, Robot
+from triskele.description.schema import Friction, Payload, Robot
 from triskele.dynamics.forward import forward_dynamics
 from triskele.dynamics.robot import RigidRobot, rigid
 from triskele.kinematics.mechanism import AbstractMechanism
 from triskele.kinematics.velocity import closure_jacobians
 from triskele.laws.actuators import Actuators, actuators, at_joints
-from triskele.laws.friction import FrictionLaw, friction_law
+from triskele.laws.friction import FrictionLaw, drive_friction
 from triskele.numerics import safe_divide, stacked
 
 
@@ -105,9 +105,10 @@ def plant(robot: Robot, payload: Payload | str | None = None, *, friction: bool 
     drives = actuators(robot, len(load.rotors))
     load = eqx.tree_at(lambda r: r.rotors, load, at_joints(robot, drives))
     if drives.coupling is not None:
-        load = eqx.tree_at(
-            lambda r: r.drive_friction, load, _of_joints(robot, load, friction), is_leaf=_none
-        )
+        # Friction of the motors is in front of the coupling, that of the joints behind it.
+        laws = (robot.friction or Friction()) if friction else Friction()
+        own = tuple(drive_friction(laws, k, None, friction) for k in range(len(load.rotors)))
+        load = eqx.tree_at(lambda r: r.drive_friction, load, own, is_leaf=_none)
     if not friction:
         none = (jnp.zeros_like(drives.damping),) * 2
         drives = eqx.tree_at(lambda d: (d.damping, d.coulomb), drives, none)
@@ -117,17 +118,6 @@ def plant(robot: Robot, payload: Payload | str | None = None, *, friction: bool 
 
 def _none(value: object) -> bool:
     return value is None
-
-
-def _of_joints(robot: Robot, load: RigidRobot, friction: bool) -> tuple[FrictionLaw | None, ...]:
-    """Friction of the joints themselves; that of the motors is in front of the coupling."""
-    laws, found = robot.friction if friction else None, []
-    for joint in range(len(load.rotors)):
-        section = None
-        if laws is not None:
-            section = laws.axis4 if joint == 3 else laws.slides or laws.drives
-        found.append(None if section is None else friction_law(section, joint if joint < 3 else 0))
-    return tuple(found)
 
 
 # Linear

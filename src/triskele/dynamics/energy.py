@@ -14,8 +14,8 @@ import jax.numpy as jnp
 
 from triskele.dynamics.inverse import turning_balls
 from triskele.dynamics.robot import RigidRobot
-from triskele.dynamics.wrenches import inertial_wrenches, motion_state, power
-from triskele.numerics import Components, Scalar, as_scalars, safe_norm
+from triskele.dynamics.wrenches import Frames, inertial_wrenches, motion_state, power
+from triskele.numerics import Components, Scalar, Scalars, as_scalars, safe_norm
 from triskele.spatial.vectors import combine, dot
 
 
@@ -32,6 +32,18 @@ class Energy(NamedTuple):
         return self.kinetic + self.potential
 
 
+def potential_energy(robot: RigidRobot, T: Frames, eta: Scalars) -> Scalar:
+    """Energy of gravity and springs [J] with bodies at `T` and passive coordinates `eta`."""
+    g, potential = robot.gravity_components(), jnp.zeros_like(T[-1].p[2])
+    for ten, pose in zip(robot.inertias(), T, strict=True):
+        m, *mc = ten
+        moment = combine((mc[0], pose.x), (mc[1], pose.y), (mc[2], pose.z), (m, pose.p))
+        potential = potential - dot(g, moment)
+    for spring, position in zip(robot.springs, eta, strict=True):
+        potential = potential if spring is None else potential + spring.energy(position)
+    return potential
+
+
 def energy(robot: RigidRobot, x: Components, xd: Components) -> Energy:
     """Energies and lost power when the platform is at `x` and moves with `xd`."""
     x, xd = as_scalars(x), as_scalars(xd)
@@ -40,14 +52,8 @@ def energy(robot: RigidRobot, x: Components, xd: Components) -> Energy:
     W = inertial_wrenches(robot, state.Td, (0.0, 0.0, 0.0))
     spinning = sum(i * qd * qd for i, qd in zip(robot.rotors, state.qd, strict=True))
     kinetic = (power(state.Td, W) + spinning) / 2
-    potential, g = jnp.zeros_like(kinetic), robot.gravity_components()
-    for ten, T in zip(robot.inertias(), state.T, strict=True):
-        m, *mc = ten
-        moment = combine((mc[0], T.x), (mc[1], T.y), (mc[2], T.z), (m, T.p))
-        potential = potential - dot(g, moment)
     eta, etad = jax.jvp(mechanism.passive, (state.q, x), (state.qd, xd))
-    for spring, position in zip(robot.springs, eta, strict=True):
-        potential = potential if spring is None else potential + spring.energy(position)
+    potential = potential_energy(robot, state.T, eta)
     lost = jnp.zeros_like(kinetic)
     laws = (*robot.drive_friction, *robot.passive_friction)
     for law, speed in zip(laws, (*state.qd, *etad), strict=True):

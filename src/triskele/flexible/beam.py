@@ -20,6 +20,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from triskele.description.schema import CrossSection, Material
+from triskele.laws.flexures import shear_modulus
 from triskele.numerics import require_double_precision
 
 _OTHER_SHEAR = 5 / 6
@@ -71,14 +72,6 @@ def beam(section: CrossSection, material: Material) -> Beam:
     }
     arrays = {name: jnp.asarray(value, float) for name, value in values.items()}
     return Beam(**arrays, round=section.shape == "tube")
-
-
-def shear_modulus(material: Material) -> float:
-    """G [Pa], given or from Poisson's ratio."""
-    if material.shear_modulus is not None:
-        return material.shear_modulus
-    assert material.poisson_ratio is not None
-    return material.young_modulus / (2 * (1 + material.poisson_ratio))
 
 
 def torsion_constant(section: CrossSection) -> float:

@@ -60,13 +60,6 @@ _DEGREE = 5  #: of B-splines
 _GENTLE = 0.2  #: smoothing of Coulomb friction in the search [rad/s, m/s]
 
 
-class Basis(NamedTuple):
-    """Phi and its three derivatives at N times, and the scale of each function."""
-
-    t: Float[np.ndarray, " N"]
-    values: Float[np.ndarray, "4 N k"]
-
-
 class Excitation(NamedTuple):
     """A motion found, and how good it is."""
 
