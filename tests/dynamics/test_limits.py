@@ -7,7 +7,7 @@ import pytest
 from random_motions import ROWS
 
 from triskele.description.load import load
-from triskele.dynamics.limits import limit_uses
+from triskele.dynamics.limits import limit_series
 from triskele.dynamics.reactions import Reactions
 from triskele.dynamics.torques import JointLoads, RodSeries
 from triskele.kinematics.build import build
@@ -32,7 +32,8 @@ def uses(robot, x, joints, tau, loads=None):
     nothing = jnp.zeros((ROWS, len(names)))
     motion = Motion(jnp.asarray(T), jnp.asarray(x), *[nothing] * 3, coordinates=names)
     with jax.disable_jit():
-        found = limit_uses(robot, mechanism, motion, joints, tau, loads)
+        series = limit_series(robot, mechanism, motion, joints, tau, loads)
+    found = [item.worst(T) for item in series]
     assert (np.diff([item.use for item in found]) < 1e-8).all()  # equal ones in the order of joints
     return {item.name: item for item in found}
 

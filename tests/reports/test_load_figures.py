@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from triskele.description.load import load
-from triskele.dynamics.limits import LimitUse
+from triskele.dynamics.limits import LimitSeries
 from triskele.dynamics.simulate import Simulation
 from triskele.dynamics.torques import JointLoads, MotionDemands, RodSeries
 from triskele.kinematics.build import build
@@ -28,8 +28,8 @@ def demands(joints, rods, *, unique=True):
     series = RodSeries(names, *(waves(rods) for _ in range(4)), unique)
     loads = JointLoads(series, *(waves(3) for _ in range(5)), None)
     uses = (
-        LimitUse("torque of motor 1", "N m", 0.5, 1.0, 0.3, 2.0),
-        LimitUse("tension of rod 1a", "N", 2.0, 1.0, 0.3, 0.5),
+        LimitSeries("torque of motor 1", "N m", np.full(11, 0.5), np.ones(11), np.full(11, 2.0)),
+        LimitSeries("tension of rod 1a", "N", np.full(11, 2.0), np.ones(11), np.full(11, 0.5)),
     )
     motion = JointMotion(*(waves(joints) for _ in range(4)))
     return MotionDemands(T, motion, waves(joints), loads if rods else None, uses)
@@ -64,7 +64,7 @@ def test_shares_that_are_not_unique_are_labelled_so():
 
 def test_a_robot_without_limits_says_so():
     robot = load("d3s_800")
-    figure = demands_figure(robot, build(robot), demands(3, 6)._replace(limits=()))
+    figure = demands_figure(robot, build(robot), demands(3, 6)._replace(series=()))
     assert "no limits" in figure.axes[-1].texts[0].get_text()
 
 

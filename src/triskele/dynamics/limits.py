@@ -1,4 +1,4 @@
-"""How near a motion comes to each limit of the robot file.
+"""How near a motion comes to each limit of the robot file, sample by sample and at worst.
 
 The use of a limit is what the motion asks for over what is allowed: 1 is at the limit, more
 is beyond it. For a range it is the distance from its middle over half its width; for a limit
@@ -43,7 +43,24 @@ class LimitUse(NamedTuple):
         return self.use > 1 + 1e-9
 
 
-def limit_uses(
+class LimitSeries(NamedTuple):
+    """One limit along a motion, sample by sample."""
+
+    name: str
+    unit: str
+    allowed: Series  #: of a range, its nearer end
+    values: Series  #: what the motion asks for
+    use: Series  #: 1 is at the limit
+    average: bool = False  #: over the motion, and therefore the same at all samples
+
+    def worst(self, t: Series) -> LimitUse:
+        """Where it is used most."""
+        k = -1 if self.average else int(self.use.argmax())
+        found = (float(part[k]) for part in (self.allowed, self.values, t, self.use))
+        return LimitUse(self.name, self.unit, *found)
+
+
+def limit_series(
     robot: Robot,
     mechanism: AbstractMechanism,
     motion: Motion,
@@ -51,17 +68,17 @@ def limit_uses(
     tau: Float[np.ndarray, "N n"],
     loads: "JointLoads | None",
     payload: Payload | None = None,
-) -> tuple[LimitUse, ...]:
+) -> tuple[LimitSeries, ...]:
     """All limits that the file and the payload state, the tightest first."""
     t = np.asarray(motion.t)
     found = [
-        *_joint_limits(robot, mechanism, t, joints),
+        *_joint_limits(robot, mechanism, joints),
         *_drive_limits(robot, mechanism, t, joints, tau),
-        *_pose_limits(robot, mechanism, t, np.asarray(motion.x), np.asarray(joints.q)),
-        *_load_limits(robot, t, loads),
-        *_grip_limit(robot, t, loads, payload),
+        *_pose_limits(robot, mechanism, np.asarray(motion.x), np.asarray(joints.q)),
+        *_load_limits(robot, loads),
+        *_grip_limit(robot, loads, payload),
     ]
-    return tuple(sorted(found, key=lambda item: -round(item.use, 9)))
+    return tuple(sorted(found, key=lambda item: -round(float(item.use.max()), 9)))
 
 
 def root_mean_square(
@@ -71,30 +88,22 @@ def root_mean_square(
     return np.sqrt(np.trapezoid(values**2, t, axis=0) / (t[-1] - t[0]))
 
 
-def _most(name: str, unit: str, allowed: float, t: Series, values: Series) -> LimitUse:
+def _most(name: str, unit: str, allowed: float, values: Series) -> LimitSeries:
     """A limit on magnitudes."""
-    size = np.abs(values)
-    worst = int(size.argmax())
-    return LimitUse(
-        name, unit, allowed, float(values[worst]), float(t[worst]), float(size[worst] / allowed)
-    )
+    return LimitSeries(name, unit, np.full(len(values), allowed), values, np.abs(values) / allowed)
 
 
-def _within(name: str, unit: str, span: tuple[float, float], t: Series, x: Series) -> LimitUse:
+def _within(name: str, unit: str, span: tuple[float, float], x: Series) -> LimitSeries:
     """A range; what is allowed is its nearer end."""
     middle, half = (span[0] + span[1]) / 2, (span[1] - span[0]) / 2
-    away = np.abs(x - middle) / half
-    worst = int(away.argmax())
-    nearer = span[1] if x[worst] > middle else span[0]
-    return LimitUse(name, unit, nearer, float(x[worst]), float(t[worst]), float(away[worst]))
+    nearer = np.where(x > middle, span[1], span[0])
+    return LimitSeries(name, unit, nearer, x, np.abs(x - middle) / half)
 
 
-def _least(name: str, unit: str, allowed: float, t: Series, values: Series) -> LimitUse:
+def _least(name: str, unit: str, allowed: float, values: Series) -> LimitSeries:
     """A limit from below."""
-    worst = int(values.argmin())
-    value = float(values[worst])
-    use = allowed / value if value > 0 else np.inf
-    return LimitUse(name, unit, allowed, value, float(t[worst]), float(use))
+    use = np.divide(allowed, values, out=np.full(len(values), np.inf), where=values > 0)
+    return LimitSeries(name, unit, np.full(len(values), allowed), values, use)
 
 
 def each(values: Sequence[float] | None, joints: int) -> tuple[float | None, ...]:
@@ -106,8 +115,8 @@ def each(values: Sequence[float] | None, joints: int) -> tuple[float | None, ...
 
 
 def _joint_limits(
-    robot: Robot, mechanism: AbstractMechanism, t: Series, joints: JointMotion
-) -> Iterator[LimitUse]:
+    robot: Robot, mechanism: AbstractMechanism, joints: JointMotion
+) -> Iterator[LimitSeries]:
     limits, n = robot.limits, len(mechanism.joint_coordinates)
     rates = (
         ("speed", limits.joint_speed, joints.qd, "/s"),
@@ -119,12 +128,12 @@ def _joint_limits(
             coordinate = mechanism.joint_coordinates[k]
             if limit is not None:
                 series = np.asarray(values)[:, k]
-                yield _most(f"{what} of {coordinate.name}", coordinate.unit + per, limit, t, series)
+                yield _most(f"{what} of {coordinate.name}", coordinate.unit + per, limit, series)
     for k, coordinate in enumerate(mechanism.joint_coordinates):
         span = limits.joint_angle if coordinate.unit == "rad" else limits.slider_position
         if span is not None and coordinate.name != "q4":
             series = np.asarray(joints.q)[:, k]
-            yield _within(f"position of {coordinate.name}", coordinate.unit, span, t, series)
+            yield _within(f"position of {coordinate.name}", coordinate.unit, span, series)
 
 
 def _drive_limits(
@@ -133,7 +142,7 @@ def _drive_limits(
     t: Series,
     joints: JointMotion,
     tau: Float[np.ndarray, "N n"],
-) -> Iterator[LimitUse]:
+) -> Iterator[LimitSeries]:
     kept, means = 1 - robot.limits.margin, root_mean_square(t, tau)
     coordinates = mechanism.joint_coordinates
     motors = drive_motors(robot, len(coordinates))
@@ -146,47 +155,46 @@ def _drive_limits(
             at_joint(motor, value) for value in (motor.peak_torque, motor.continuous_torque)
         )
         if peak is not None:
-            yield _most(f"{effort} of motor {k + 1}", unit, kept * peak, t, tau[:, k])
+            yield _most(f"{effort} of motor {k + 1}", unit, kept * peak, tau[:, k])
         if lasting is not None:
-            mean = float(means[k])
-            name = f"RMS {effort} of motor {k + 1}"
-            yield LimitUse(name, unit, kept * lasting, mean, float(t[-1]), mean / (kept * lasting))
+            mean = np.full(len(t), means[k])
+            over = _most(f"RMS {effort} of motor {k + 1}", unit, kept * lasting, mean)
+            yield over._replace(average=True)
         fastest = joint_speed(motor)
         if fastest is not None:
             speed = np.asarray(joints.qd)[:, k]
-            yield _most(f"speed of motor {k + 1}", coordinate.unit + "/s", fastest, t, speed)
+            yield _most(f"speed of motor {k + 1}", coordinate.unit + "/s", fastest, speed)
         if peak is not None and fastest is not None and motor.corner_speed is not None:
             left = (motor.peak_speed or 0.0) - motor.corner_speed
             share = left / (motor.peak_speed or 1.0) * np.abs(tau[:, k]) / (kept * peak)
             share = share + np.abs(np.asarray(joints.qd)[:, k]) / fastest
-            yield _most(f"{effort} of motor {k + 1} at speed", "1", 1.0, t, share)
+            yield _most(f"{effort} of motor {k + 1} at speed", "1", 1.0, share)
     for k, limit in enumerate(each(robot.limits.torque_rate, len(coordinates))):
         if limit is not None and len(t) > 2:
             unit = "N m/s" if coordinates[k].unit == "rad" else "N/s"
             rate = np.gradient(tau[:, k], t)
-            yield _most(f"torque rate of motor {k + 1}", unit, kept * limit, t, rate)
+            yield _most(f"torque rate of motor {k + 1}", unit, kept * limit, rate)
 
 
 def _pose_limits(
     robot: Robot,
     mechanism: AbstractMechanism,
-    t: Series,
     x: Float[np.ndarray, "N n"],
     q: Float[np.ndarray, "N n"],
-) -> Iterator[LimitUse]:
+) -> Iterator[LimitSeries]:
     limits = robot.limits
     passive, margin = tabulate(eqx.Partial(_poses, mechanism))(q, x)
     for coordinate, series in zip(mechanism.passive_coordinates, passive, strict=True):
         values = np.asarray(series)
         if coordinate.name.startswith("tilt") and limits.rod_tilt is not None:
             name = f"tilt of rod {coordinate.name[-1]}"
-            yield _most(name, coordinate.unit, limits.rod_tilt, t, values)
+            yield _most(name, coordinate.unit, limits.rod_tilt, values)
         if coordinate.name == "telescope" and limits.telescope_length is not None:
             span = limits.telescope_length
-            yield _within("length of the telescope", coordinate.unit, span, t, values)
+            yield _within("length of the telescope", coordinate.unit, span, values)
     if limits.singularity_margin > 0:
         least = limits.singularity_margin
-        yield _least("margin to singularities", "1", least, t, np.asarray(margin))
+        yield _least("margin to singularities", "1", least, np.asarray(margin))
 
 
 def _poses(mechanism: AbstractMechanism, q: Scalars, x: Scalars) -> tuple[Scalars, Scalar]:
@@ -194,23 +202,23 @@ def _poses(mechanism: AbstractMechanism, q: Scalars, x: Scalars) -> tuple[Scalar
     return mechanism.passive(q, x), singularity_margins(mechanism, q, x).least
 
 
-def _load_limits(robot: Robot, t: Series, loads: "JointLoads | None") -> Iterator[LimitUse]:
+def _load_limits(robot: Robot, loads: "JointLoads | None") -> Iterator[LimitSeries]:
     limits, kept = robot.limits, 1 - robot.limits.margin
     if loads is None:
         return
     if limits.rod_force is not None and loads.rods is not None:
         for k, name in enumerate(loads.rods.names):
             ends = np.stack([loads.rods.lower[:, k], loads.rods.upper[:, k]])
-            worse = ends[np.abs(ends).argmax(axis=0), np.arange(len(t))]
+            worse = ends[np.abs(ends).argmax(axis=0), np.arange(ends.shape[1])]
             label = f"tension of {name.replace('_', ' ')}"
-            yield _most(label, "N", kept * limits.rod_force, t, worse)
+            yield _most(label, "N", kept * limits.rod_force, worse)
     if limits.flange_force is not None:
         size = np.linalg.norm(loads.flange_force, axis=-1)
-        yield _most("force on the flange", "N", kept * limits.flange_force, t, size)
+        yield _most("force on the flange", "N", kept * limits.flange_force, size)
     if limits.flange_torque is not None:
         tilting = np.linalg.norm(loads.flange_moment[:, :2], axis=-1)
         name = "tilting moment on the flange"
-        yield _most(name, "N m", kept * limits.flange_torque, t, tilting)
+        yield _most(name, "N m", kept * limits.flange_torque, tilting)
     bearings = (
         ("force", "N", limits.bearing_force, loads.bearing_force),
         ("tilting moment", "N m", limits.bearing_torque, loads.bearing_moment),
@@ -219,16 +227,16 @@ def _load_limits(robot: Robot, t: Series, loads: "JointLoads | None") -> Iterato
         if limit is not None:
             for k in range(sizes.shape[1]):
                 name = f"{what} in the bearing of motor {k + 1}"
-                yield _most(name, unit, kept * limit, t, sizes[:, k])
+                yield _most(name, unit, kept * limit, sizes[:, k])
 
 
 def _grip_limit(
-    robot: Robot, t: Series, loads: "JointLoads | None", payload: Payload | None
-) -> Iterator[LimitUse]:
+    robot: Robot, loads: "JointLoads | None", payload: Payload | None
+) -> Iterator[LimitSeries]:
     """The holding force that a suction cup needs: lifting, and across by friction."""
     if loads is None or payload is None or payload.grip_force is None:
         return
     force = loads.payload_force
     needed = force[:, 2] + np.linalg.norm(force[:, :2], axis=1) / payload.grip_friction
     allowed = (1 - robot.limits.margin) * payload.grip_force
-    yield _most("grip on the payload", "N", allowed, t, np.maximum(needed, 0.0))
+    yield _most("grip on the payload", "N", allowed, np.maximum(needed, 0.0))

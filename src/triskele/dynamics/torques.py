@@ -18,7 +18,7 @@ from jaxtyping import Float
 
 from triskele.description.schema import Payload, Robot
 from triskele.dynamics.inverse import inverse_dynamics
-from triskele.dynamics.limits import LimitUse, limit_uses, root_mean_square
+from triskele.dynamics.limits import LimitSeries, LimitUse, limit_series, root_mean_square
 from triskele.dynamics.reactions import Reactions, body_loads, solved_reactions
 from triskele.dynamics.robot import RigidRobot, rigid
 from triskele.dynamics.wrenches import as_force_and_moment, motion_state, payload_wrench
@@ -65,7 +65,12 @@ class MotionDemands(NamedTuple):
     joints: JointMotion
     tau: Series  #: efforts of the drives [N m, N]
     loads: JointLoads | None  #: None where joints are springs
-    limits: tuple[LimitUse, ...]  #: each limit of the robot file, the tightest first
+    series: tuple[LimitSeries, ...]  #: each limit of the robot file, the tightest first
+
+    @property
+    def limits(self) -> tuple[LimitUse, ...]:
+        """Where each limit is used most, the tightest first."""
+        return tuple(item.worst(self.t) for item in self.series)
 
     @property
     def rms(self) -> Float[np.ndarray, " n"]:
@@ -101,7 +106,7 @@ def torques(
         tau = loads.reactions.drive_efforts() + _motors(model, joints)
     t = np.asarray(motion.t)
     carried = named_payload(robot, payload)
-    uses = limit_uses(robot, model.mechanism, motion, joints, tau, loads, carried)
+    uses = limit_series(robot, model.mechanism, motion, joints, tau, loads, carried)
     return MotionDemands(t, joints, tau, loads, uses)
 
 
