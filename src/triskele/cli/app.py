@@ -24,6 +24,7 @@ from triskele.cli import (
     planning,
     reproduce,
     sensing,
+    view,
 )
 from triskele.errors import TriskeleError
 
@@ -45,6 +46,7 @@ app.command("show")(describe.show)
 app.command("init")(describe.init)
 app.command("check")(describe.check)
 app.command("schema")(describe.schema)
+app.command("view")(view.view)
 app.command("ik", context_settings=_NUMBERS)(move.ik)
 app.command("fk", context_settings=_NUMBERS)(move.fk)
 app.command("workspace")(move.workspace)

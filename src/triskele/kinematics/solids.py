@@ -37,11 +37,23 @@ _RADII = {  #: of bars, in parts of a rod or leg
     "end_effector": 0.030,
     "base": 0.028,
 }
+_COLOURS = {
+    "base": "#6b7280",
+    "arm": "#1d4ed8",
+    "coupling": "#1d4ed8",
+    "rod": "#ea580c",
+    "bar": "#ea580c",
+    "connector": "#b45309",
+    "platform": "#15803d",
+    "end_effector": "#166534",
+    "telescope": "#7c3aed",
+}
 _PLATE = 0.016  #: thickness of plates, in the same parts
 _BALL = 1.5  #: radius of a ball joint, in those of the bar that it holds
+_HINGE = 1.8  #: half the length of a hinge, in the same
 _MOTOR = 0.075  #: length of a motor's housing
 _TRAVEL = 0.25  #: of a slide to either side of where it is at home
-_TUBES = {"telescope_upper": -0.55, "telescope_lower": 0.62}  #: length, in parts of that at home
+_TUBES = {"telescope_upper": -0.7, "telescope_lower": 0.8}  #: length, in parts of that at home
 _ON_AXIS = 0.3  #: points nearer to the middle of a plate, in parts of the farthest, are not on it
 
 
@@ -67,11 +79,15 @@ class Ball(NamedTuple):
     radius: float
 
 
+Shape = Bar | Plate | Ball
+
+
 class Solid(NamedTuple):
     """One shape of a body."""
 
     body: str  #: whose frame it is in
-    shape: Bar | Plate | Ball
+    shape: Shape
+    joint: bool = False  #: a hinge or ball, on the body that it carries
 
 
 def solids(
@@ -89,9 +105,41 @@ def solids(
     places = dict(zip((BASE, *mechanism.bodies), frames, strict=True))
     found: list[Solid] = []
     for name, joints in held.items():
-        shapes = _shapes(name, joints, places, thick, size)
-        found += [Solid(name, shape) for shape in shapes]
+        own = _shapes(name, joints, places, thick, size)
+        found += [Solid(name, shape) for shape in own]
+        across = next((shape.radius for shape in own if isinstance(shape, Bar)), 0.0)
+        shapes = (_joint(joint, across) for joint in joints if joint.child == name)
+        found += [Solid(name, shape, joint=True) for shape in shapes if shape is not None]
     return tuple(found)
+
+
+def _joint(joint: Joint, across: float) -> Shape | None:
+    """A passive joint between moving bodies, on a bar of radius `across`: a ball or a hinge."""
+    centre = _point(joint.child_point)
+    if joint.kind in ("spherical", "universal") and not joint.driven:
+        return Ball(centre, _BALL * across)
+    if joint.kind == "revolute" and joint.parent != BASE and joint.name != "flange":
+        axis = _HINGE * across * _point(joint.axis)  # parallel in both bodies
+        return Bar(centre - axis, centre + axis, 0.8 * _BALL * across)
+    return None
+
+
+def extent(
+    shapes: tuple[Solid, ...], bodies: tuple[str, ...], frames: Float[np.ndarray, "bodies 3 4"]
+) -> tuple[Point, Point]:
+    """Corners of the box around all shapes [m], with the base and `bodies` at `frames`."""
+    places = dict(zip((BASE, *bodies), frames, strict=True))
+    found = []
+    for body, shape, _ in shapes:
+        points = np.atleast_2d(np.stack(shape[:2]) if isinstance(shape, Bar) else shape[0])
+        found.append(points @ places[body][:, :3].T + places[body][:, 3])
+    every = np.concatenate(found)
+    return every.min(axis=0), every.max(axis=0)
+
+
+def body_colour(body: str) -> str:
+    """In which a body is drawn, as #rrggbb."""
+    return next(colour for part, colour in _COLOURS.items() if body.startswith(part))
 
 
 def body_frames(
@@ -115,8 +163,10 @@ def _shapes(
     places: Mapping[str, Float[np.ndarray, "3 4"]],
     thick: Mapping[str, float],
     size: float,
-) -> list[Bar | Plate | Ball]:
-    points = [_point(joint.point if joint.parent == name else joint.child_point) for joint in joints]
+) -> list[Shape]:
+    points = [
+        _point(joint.point if joint.parent == name else joint.child_point) for joint in joints
+    ]
     radius = next((r for part, r in thick.items() if name.startswith(part)), 0.01 * size)
     if name == BASE or name.startswith("platform"):
         plate = Plate(_outline(np.array(points)), _PLATE * size)
@@ -130,25 +180,16 @@ def _shapes(
     if len(points) == 1 or np.ptp(points, axis=0).max() < 1e-9:  # a flange
         down = np.array([0.0, 0.0, -_PLATE * size])
         return [Bar(points[0], points[0] + 2 * down, radius)]
-    return _bars(name, joints, points, radius)
+    return _bars(joints, points, radius)
 
 
-def _bars(
-    name: str, joints: list[Joint], points: list[Point], radius: float
-) -> list[Bar | Plate | Ball]:
+def _bars(joints: list[Joint], points: list[Point], radius: float) -> list[Shape]:
     """From the drive to the middle of all others and across, or along all points."""
     if joints[0].parent == BASE and len(points) > 2:
         ends = np.array(points[1:])
-        across = [Bar(ends[0], ends[-1], 0.7 * radius)]
-        return [Bar(points[0], ends.mean(axis=0), radius), *across]
-    span = np.array(points)
-    first, last = _farthest(span)
-    balls = [
-        Ball(point, _BALL * radius)
-        for joint, point in zip(joints, points, strict=True)
-        if joint.child == name and joint.kind in ("spherical", "universal")
-    ]
-    return [Bar(first, last, radius), *balls]
+        across = Bar(ends[0], ends[-1], 0.7 * radius)
+        return [Bar(points[0], ends.mean(axis=0), radius), across]
+    return [Bar(*_farthest(np.array(points)), radius)]
 
 
 def _on_base(

@@ -77,7 +77,7 @@ def workspace(
     if not 8 <= resolution <= 512:
         raise InputError(f"A workspace resolution of {resolution} is not between 8 and 512.")
     report = progress or (lambda _: None)
-    home = _start(mechanism, limits, guaranteed)
+    home = allowed_start(mechanism, limits, guaranteed)
     room = batch(eqx.Partial(slack, mechanism, limits, guaranteed=guaranteed))
     box = _grown_box(mechanism, room, home, report)
     axes = tuple(np.linspace(low, high, resolution) for low, high in box)
@@ -110,7 +110,9 @@ def guaranteed_room(mechanism: AbstractMechanism, limits: Limits) -> float | Non
     return float(np.asarray(room(poses.reshape(-1, poses.shape[-1]))).min())
 
 
-def _start(mechanism: AbstractMechanism, limits: Limits, guaranteed: bool) -> Numbers:
+def allowed_start(
+    mechanism: AbstractMechanism, limits: Limits, guaranteed: bool = False
+) -> Numbers:
     """Home, or the middle of the guaranteed cylinder if home is not allowed or outside it."""
     home = stacked(mechanism.home())
     allowed = slack(mechanism, limits, home, guaranteed=guaranteed) >= 0

@@ -1,0 +1,180 @@
+"""The panel of motions: choose or plan one, play it, see what it takes."""
+
+import threading
+import time
+from collections.abc import Callable, Mapping
+
+from triskele.kinematics.motion import Motion
+from triskele.viewer.panels import Messages
+from triskele.viewer.played import Played, bent, play
+from triskele.viewer.plots import Plot, plots_of
+from triskele.viewer.scene import load_colour
+from triskele.viewer.stage import Stage
+
+_PERIOD = 0.15  #: between two updates of plots and texts [s]
+_NOTHING = "nothing"
+Progress = Callable[[float], None]
+Makers = Mapping[str, Callable[[str | None, Progress], Motion]]  #: by name; of a payload
+
+
+class MotionPanel:
+    """Plays a motion on a stage."""
+
+    def __init__(
+        self, stage: Stage, messages: Messages, makers: Makers, payload: str | None
+    ) -> None:
+        """Built where the current container of the server is; plots come to `plots`."""
+        self._stage, self._messages, self._makers = stage, messages, makers
+        self._shown: Played | None = None
+        self._plots: list[Plot] = []
+        self._time, self._next, self._quiet = 0.0, 0.0, False
+        self._lock = threading.Lock()
+        gui = stage.server.gui
+        names, loads = tuple(makers), (_NOTHING, *stage.robot.payloads)
+        self._kind = gui.add_dropdown("motion", names)
+        first = payload if payload in loads else _NOTHING
+        self._load = gui.add_dropdown("payload", loads, initial_value=first)
+        self._compute = gui.add_button("compute")
+        self._compute.on_click(lambda _: self.load())
+        self._play = gui.add_button("play", disabled=True)
+        self._play.on_click(lambda _: stage.ask(self._toggle))
+        self._slider = gui.add_slider("time [s]", 0.0, 1.0, 0.001, 0.0, disabled=True)
+        self._slider.on_update(lambda _: self._seek())
+        self._speed = gui.add_slider("speed", 0.05, 10.0, 0.05, 1.0)
+        self._enlarged = gui.add_slider(
+            "exaggeration of bending", 1.0, 200.0, 1.0, 20.0, visible=False
+        )
+        self._bend = gui.add_button("bend the links along it", visible=False)
+        self._bend.on_click(lambda _: self._bend_links())
+        self._text = gui.add_markdown("")
+        self._legend = gui.add_html("", visible=False)
+        panel = gui.add_panel()
+        self._beside = panel.add_tab("what it takes")
+        with self._beside:
+            self._hint = gui.add_markdown(
+                "Compute a motion, and its torques and loads are drawn here."
+            )
+        panel.dock_right()
+        panel.set_width(390)
+        stage.stopped.append(self._paused)
+
+    # What is played
+
+    def load(self) -> None:
+        """Compute the motion that is chosen, and show its start."""
+        name = str(self._kind.value)
+        payload = None if self._load.value == _NOTHING else str(self._load.value)
+        with self._messages.working(f"computing {name}", self._compute):
+            stage = self._stage
+            motion = self._makers[name](payload, self._messages.progress(f"computing {name}"))
+            self._messages.say("*computing torques and loads ...*")
+            shown = play(stage.robot, stage.mechanism, motion, payload, name)
+            stage.ask(lambda: self._present(shown))
+
+    def _present(self, shown: Played) -> None:
+        stage, gui = self._stage, self._stage.server.gui
+        stage.stop()
+        self._shown, self._time = shown, 0.0
+        self._quiet = True
+        self._slider.max, self._slider.value = shown.duration, 0.0
+        self._quiet = False
+        self._slider.disabled = self._play.disabled = False
+        flexible = getattr(getattr(stage.robot, "sections", None), "rod", None) is not None
+        self._bend.visible, self._enlarged.visible = flexible, False
+        for plot in self._plots:
+            plot.handle.remove()
+        with self._beside:
+            self._plots = plots_of(stage.server, stage.robot, stage.mechanism, shown)
+        self._hint.content = f"*{shown.title}, {shown.duration:.3g} s.* {shown.why_not}"
+        most = shown.strongest(stage.robot)
+        self._legend.visible = shown.tensions(0) is not None
+        self._legend.content = _legend(most, stage.robot.limits.rod_force is not None)
+        self._draw(now=True)
+
+    def _bend_links(self) -> None:
+        """Compute how links bend along the motion."""
+        shown = self._shown
+        if shown is None:
+            return
+        payload = None if self._load.value == _NOTHING else str(self._load.value)
+        with self._messages.working("computing how the links bend", self._bend):
+            told = self._messages.progress("computing how the links bend")
+            found = bent(self._stage.robot, shown, payload, told)
+            self._shown = found
+            self._enlarged.visible, self._bend.visible = True, False
+            self._stage.ask(lambda: self._draw(now=True))
+
+    # Playing
+
+    def tick(self, passed: float) -> None:
+        """Go on by `passed` seconds of the clock, and begin again at the end."""
+        if self._shown is None:
+            return
+        self._time = (self._time + passed * float(self._speed.value)) % self._shown.duration
+        self._draw()
+
+    def _toggle(self) -> None:
+        if self._stage.act is self:
+            self._stage.act = None
+            self._paused()
+        else:
+            self._stage.act = self
+            self._play.label = "pause"
+
+    def _paused(self) -> None:
+        self._play.label = "play"
+
+    def _seek(self) -> None:
+        """To where the slider was put, unless it was this panel that did."""
+        if self._quiet or self._shown is None:
+            return
+        self._time = float(self._slider.value)
+        if self._stage.act is not self:
+            self._stage.ask(lambda: self._draw(now=True))
+
+    def _draw(self, now: bool = False) -> None:
+        """The picture of the time; plots and texts less often."""
+        shown, stage = self._shown, self._stage
+        if shown is None:
+            return
+        k = shown.at(self._time)
+        x = shown.motion.x[shown.picture[k]]
+        tensions = shown.tensions(k)
+        if tensions is not None:
+            most = shown.strongest(stage.robot)
+            stage.scene.shade({name: force / most for name, force in tensions.items()})
+        if shown.bending is None:
+            stage.show(x, shown.frames[k])
+        else:
+            enlarged = float(self._enlarged.value)
+            stage.show_bent(x, shown.frames[k], shown.bending, k, enlarged)
+        if now or time.monotonic() > self._next:
+            self._next = time.monotonic() + _PERIOD
+            self._write(k)
+
+    def _write(self, k: int) -> None:
+        shown = self._shown
+        assert shown is not None
+        self._quiet = True
+        self._slider.value = round(float(shown.t[k]), 3)
+        self._quiet = False
+        for plot in self._plots:
+            plot.mark(float(shown.t[k]))
+        found = shown.binding(k)
+        text = "" if found is None else f"most used now: **{found[0]}**, {100 * found[1]:.0f} %"
+        if shown.demands is not None and shown.demands.limits:
+            worst = shown.demands.limits[0]
+            text += f"\n\nof all: **{worst.name}**, {100 * worst.use:.0f} % at {worst.time:.3f} s"
+        self._text.content = text
+
+
+def _legend(most: float, limit: bool) -> str:
+    """Colours of the rods, with numbers."""
+    stops = ", ".join(f"rgb{load_colour(part / 4)}" for part in range(-4, 5))
+    word = "limit of the file" if limit else "most along the motion"
+    return (
+        "<div style='font-size:0.8em; margin:0 1em 0.5em 1em'>tension of the rods [N]"
+        f"<div style='height:0.7em; background:linear-gradient(to right, {stops})'></div>"
+        f"<div style='display:flex; justify-content:space-between'><span>-{most:.4g}</span>"
+        f"<span>0</span><span>{most:.4g}, {word}</span></div></div>"
+    )

@@ -1,0 +1,79 @@
+"""Plots beside the scene: torques, rod tensions and use of limits over time, with the time now."""
+
+import numpy as np
+from jaxtyping import Float
+from viser import GuiUplotHandle, ViserServer
+
+from triskele.description.schema import Robot
+from triskele.kinematics.mechanism import AbstractMechanism
+from triskele.viewer.played import Played
+
+_SAMPLES = 300  #: of a curve, at most
+_LIMITS = 5  #: the tightest, in the plot of uses
+_COLOURS = ("#1d4ed8", "#ea580c", "#15803d", "#7c3aed", "#b91c1c", "#0e7490", "#a16207", "#475569")
+_HEIGHT = 220  #: [px]
+
+
+class Plot:
+    """Curves over time, and a mark at the time now."""
+
+    def __init__(
+        self,
+        server: ViserServer,
+        title: str,
+        t: Float[np.ndarray, " N"],
+        curves: dict[str, Float[np.ndarray, " N"]],
+    ) -> None:
+        """All curves of one unit, which is in the `title`."""
+        kept = np.unique(np.linspace(0, len(t) - 1, min(len(t), _SAMPLES)).astype(int))
+        self._t = t[kept]
+        self._curves = [np.asarray(values, float)[kept] for values in curves.values()]
+        low, high = (float(end(self._curves)) for end in (np.min, np.max))
+        room = 0.05 * max(high - low, 1e-6)
+        self._ends = (low - room, high + room)
+        series = [{"label": "t [s]"}]
+        for k, label in enumerate(curves):
+            series.append({"label": label, "stroke": _COLOURS[k % len(_COLOURS)], "width": 1.5})
+        mark = {"label": "now", "stroke": "#111827", "width": 1, "points": {"show": False}}
+        self.handle: GuiUplotHandle = server.gui.add_uplot(
+            self._data(0.0),
+            (*series, mark),  # pyright: ignore[reportArgumentType]
+            title=title,
+            scales={"x": {"time": False}, "y": {"auto": False, "range": self._ends}},
+            axes=({"label": "t [s]", "labelSize": 18, "size": 34}, {"size": 52}),
+            legend={"show": True},
+            height=_HEIGHT,
+        )
+
+    def mark(self, time: float) -> None:
+        """Move the mark to `time` [s]."""
+        self.handle.data = self._data(time)
+
+    def _data(self, time: float) -> tuple[np.ndarray, ...]:
+        """Times, curves, and a line from the lowest to the highest value at `time`."""
+        k = int(np.clip(np.searchsorted(self._t, time), 1, len(self._t) - 1))
+        line = np.full(len(self._t), np.nan)
+        line[k - 1], line[k] = self._ends
+        return (self._t, *self._curves, line)
+
+
+def plots_of(
+    server: ViserServer, robot: Robot, mechanism: AbstractMechanism, shown: Played
+) -> list[Plot]:
+    """Plots of what the motion `shown` takes; none if the file does not tell."""
+    if shown.demands is None:
+        return []
+    t = np.asarray(shown.motion.t) - float(shown.motion.t[0])
+    turning = mechanism.joint_coordinates[0].unit == "rad"
+    efforts = {f"motor {k + 1}": column for k, column in enumerate(shown.demands.tau.T)}
+    found = [Plot(server, "torque [N m]" if turning else "force [N]", t, efforts)]
+    rods = getattr(shown.demands.loads, "rods", None)
+    if rods is not None:
+        names = [name.replace("_", " ") for name in rods.names]
+        tensions = dict(zip(names, rods.lower.T, strict=True))
+        found.append(Plot(server, "rod tension at the wrist [N]", t, tensions))
+    uses = [item for item in shown.demands.series if not item.average][:_LIMITS]
+    if uses:
+        finite = {item.name: np.minimum(100 * item.use, 1e4) for item in uses}
+        found.append(Plot(server, "use of the tightest limits [%]", t, finite))
+    return found

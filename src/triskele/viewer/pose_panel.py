@@ -1,0 +1,129 @@
+"""The panel of a pose: coordinates to read and to type, margins, and the workspace around it."""
+
+import time
+from typing import NamedTuple
+
+import equinox as eqx
+import numpy as np
+from jaxtyping import Float
+from viser import GuiInputHandle, MeshHandle
+
+from triskele.kinematics.mechanism import AbstractMechanism
+from triskele.kinematics.singularity import singularity_margins
+from triskele.kinematics.surface import surface
+from triskele.kinematics.workspace import workspace
+from triskele.numerics import Scalar, Scalars, tabulate
+from triskele.viewer.panels import Messages, html_table, shown, value_text
+from triskele.viewer.stage import Pose, Stage
+
+_PERIOD = 0.1  #: between two read-outs [s]
+_RESOLUTION = 49  #: of the workspace
+_BLUE = (14, 116, 144)
+
+
+class Reading(NamedTuple):
+    """What a pose panel shows of one pose."""
+
+    q: Float[np.ndarray, " n"]
+    type1: float  #: least margin of the legs
+    type2: float
+
+
+def reading(mechanism: AbstractMechanism, x: Pose) -> Reading:
+    """Joint coordinates and margins to singularities at the pose `x`."""
+    q, legs, type2 = tabulate(eqx.Partial(_state, mechanism))(x[None])
+    first = min(float(margin[0]) for margin in legs[: len(mechanism.working_mode)])
+    return Reading(np.array([part[0] for part in q]), first, float(type2[0]))
+
+
+def _state(mechanism: AbstractMechanism, x: Scalars) -> tuple[Scalars, Scalars, Scalar]:
+    """Joints and margins; a kernel for `numerics.tabulate`."""
+    q = mechanism.inverse(x).components
+    margins = singularity_margins(mechanism, q, x)
+    return q, margins.type1, margins.type2
+
+
+class PosePanel:
+    """Reads the pose of a stage, and moves it."""
+
+    def __init__(self, stage: Stage, messages: Messages) -> None:
+        """Built where the current container of the server is."""
+        self._stage, self._messages = stage, messages
+        self._surface: MeshHandle | None = None
+        self._next, self._quiet = 0.0, False
+        gui = stage.server.gui
+        gui.add_markdown("Drag the handle at the tool, or type where it should go.")
+        self._typed: list[GuiInputHandle[float]] = []
+        for name, unit in stage.mechanism.platform_coordinates:
+            factor, word = shown(unit)
+            step = 0.1 if unit == "m" else 0.05
+            field = gui.add_number(f"{name} [{word}]", 0.0, step=step)
+            field.on_update(lambda _: self._go_typed())
+            self._typed.append(field)
+        gui.add_button("home").on_click(lambda _: self._go(stage.home))
+        self._table = gui.add_html("")
+        self._reason = gui.add_markdown("")
+        self._shown = gui.add_checkbox("workspace", False)
+        self._shown.on_update(lambda _: self._toggle())
+        self._volume = gui.add_markdown("")
+        stage.moved.append(self._read)
+        self._read()
+
+    def _go(self, x: Pose) -> None:
+        def move() -> None:
+            if self._stage.act is not None:
+                self._stage.stop()
+            self._stage.go(x)
+            self._read(now=True)
+
+        self._stage.ask(move)
+
+    def _go_typed(self) -> None:
+        """To what is typed, unless it was this panel that wrote it."""
+        if self._quiet:
+            return
+        coordinates = self._stage.mechanism.platform_coordinates
+        pairs = zip(self._typed, coordinates, strict=True)
+        self._go(np.array([field.value / shown(c.unit)[0] for field, c in pairs]))
+
+    def _read(self, now: bool = False) -> None:
+        """Write all numbers, not more often than eyes can follow."""
+        if not now and time.monotonic() < self._next:
+            return
+        self._next = time.monotonic() + _PERIOD
+        stage = self._stage
+        mechanism, x = stage.mechanism, stage.x
+        found = reading(mechanism, x)
+        self._quiet = True
+        for field, c, value in zip(self._typed, mechanism.platform_coordinates, x, strict=True):
+            field.value = round(shown(c.unit)[0] * float(value), 2) + 0.0
+        self._quiet = False
+        joints = zip(mechanism.joint_coordinates, found.q, strict=True)
+        self._table.content = html_table(
+            [
+                *((c.name, value_text(c, float(value))) for c, value in joints),
+                ("margin of type 1", f"{found.type1:.3f}", "0: leg stretched"),
+                ("margin of type 2", f"{found.type2:.3f}", "0: platform loose"),
+            ]
+        )
+        self._reason.content = f"**The tool stops here: {stage.reason}.**" if stage.reason else ""
+
+    def _toggle(self) -> None:
+        """Show the workspace, computed once, or hide it."""
+        if self._surface is not None:
+            self._surface.visible = self._shown.value
+            return
+        if not self._shown.value:
+            return
+        with self._messages.working("computing the workspace"):
+            stage = self._stage
+            told = self._messages.progress("computing the workspace")
+            space = workspace(
+                stage.mechanism, stage.robot.limits, resolution=_RESOLUTION, progress=told
+            )
+            digits = f"{space.volume:.4g} ± {space.uncertainty:.1g} {space.unit}"
+            self._volume.content = f"Workspace: {digits}"
+            found = surface(space)
+            self._surface = stage.server.scene.add_mesh_simple(
+                "/workspace", *found, color=_BLUE, opacity=0.25, side="double", visible=True
+            )

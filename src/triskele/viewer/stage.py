@@ -1,0 +1,188 @@
+"""What is shown: one robot at one pose, and who moves it.
+
+All drawing is done by one thread, the clock: whoever wants something drawn asks for it. The tool is
+dragged by a handle; it follows as far as the robot may go, and the reason why it stops is shown.
+"""
+
+import queue
+from collections.abc import Callable
+from typing import Protocol
+
+import jax.numpy as jnp
+import numpy as np
+import viser.transforms as vtf
+from jaxtyping import Float
+from viser import ViserServer
+
+from triskele.description.schema import CrossSection, Robot
+from triskele.flexible.beam import thickness
+from triskele.kinematics.border import Border, pose_of
+from triskele.kinematics.mechanism import AbstractMechanism
+from triskele.kinematics.reach import worst_slack
+from triskele.kinematics.solids import body_frames, extent
+from triskele.kinematics.workspace import allowed_start
+from triskele.viewer.played import Bending
+from triskele.viewer.scene import FLEXURE, STEEL, Frames, Scene, light
+
+Pose = Float[np.ndarray, " m"]
+_FOLLOWS = 2e-3  #: in sizes of the robot, within which the tool is where the hand is
+_FAR = 1.8  #: from where one looks, in half diagonals of the robot
+_RED = (185, 28, 28)
+
+
+class Act(Protocol):
+    """Something that plays: a motion, a mode."""
+
+    def tick(self, passed: float) -> None:
+        """Go on by `passed` seconds, and draw."""
+        ...
+
+
+class Stage:
+    """A robot on a server, at the pose `x`."""
+
+    def __init__(self, server: ViserServer, robot: Robot, mechanism: AbstractMechanism) -> None:
+        """Home, and a handle at the tool."""
+        light(server)
+        self.server, self.robot, self.mechanism = server, robot, mechanism
+        joints = FLEXURE if getattr(robot, "flexures", None) else STEEL
+        self.scene = Scene(server, mechanism, _radii(robot), joints)
+        self.border = Border(mechanism, robot.limits)
+        self.home: Pose = allowed_start(mechanism, robot.limits)
+        self.x: Pose = self.home
+        self.reason = ""  #: why the tool does not follow the hand
+        self.act: Act | None = None
+        self.moved: list[Callable[[], None]] = []  #: told when the pose has changed
+        self.stopped: list[Callable[[], None]] = []  #: told when an act was ended by a hand
+        self._asked: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
+        self._target: tuple[np.ndarray, np.ndarray] | None = None
+        carrier = "end_effector" if "end_effector" in mechanism.bodies else "platform"
+        self._platform, self._tool = (self.scene.bodies.index(b) for b in ("platform", carrier))
+        turning = any(c.unit == "rad" for c in mechanism.platform_coordinates)
+        self._handle = server.scene.add_transform_controls(
+            "/tool", scale=0.22 * self.scene.size, disable_rotations=not turning, depth_test=False
+        )
+        self._label = server.scene.add_label("/reason", "", visible=False)
+        self._beyond = server.scene.add_line_segments(
+            "/beyond", np.zeros((1, 2, 3)), colors=_RED, line_width=3.0, visible=False
+        )
+        self._handle.on_update(lambda _: self._grip())
+        self._handle.on_drag_end(lambda _: self.ask(self._let_go))
+        self.go(self.x)
+        self._place_camera()
+
+    # Whoever draws
+
+    def ask(self, request: Callable[[], None]) -> None:
+        """Have `request` carried out by the clock."""
+        self._asked.put(request)
+
+    def tick(self, passed: float) -> None:
+        """Carry out what was asked for, follow the hand, or let the act go on."""
+        while not self._asked.empty():
+            self._asked.get()()
+        target, self._target = self._target, None
+        if target is not None:
+            self._follow(*target)
+        elif self.act is not None:
+            self.act.tick(passed)
+
+    # Poses
+
+    def go(self, x: Pose, *, held: bool = False) -> Frames:
+        """Move to the allowed pose nearest to `x`, and say why if that is another one."""
+        end = self.border.nearest(self.x, np.asarray(x, float))
+        far = np.abs((end - x) * self._units()).max() > _FOLLOWS * self.scene.size
+        refused = worst_slack(self.mechanism, self.robot.limits, jnp.asarray(x)) if far else None
+        self.reason = refused or ""
+        return self.show(end, held=held)
+
+    def show(self, x: Pose, frames: Frames | None = None, *, held: bool = False) -> Frames:
+        """Draw the rigid robot at `x`, and the handle with it unless a hand holds that."""
+        self.x = np.asarray(x, float)
+        if frames is None:
+            frames = body_frames(self.mechanism, self.x[None])[0]
+        self.scene.straighten()
+        self.scene.move(frames)
+        if not held:
+            self._handle.position = frames[self._tool, :, 3]
+            self._handle.wxyz = vtf.SO3.from_matrix(frames[self._tool, :, :3]).wxyz
+        for tell in self.moved:
+            tell()
+        return frames
+
+    def show_bent(self, x: Pose, frames: Frames, bending: Bending, k: int, enlarged: float) -> None:
+        """Draw links bent by `enlarged` times picture `k` of a bending, and the platform with them."""
+        self.x = np.asarray(x, float)
+        lines = bending.straight[k] + enlarged * bending.moved[k]
+        shifted = frames.copy()
+        turn = vtf.SO3.exp(enlarged * bending.platform[k, 3:]).as_matrix()
+        centre = frames[self._platform, :, 3]
+        for body in {self._platform, self._tool}:
+            shifted[body, :, :3] = turn @ frames[body, :, :3]
+            beside = turn @ (frames[body, :, 3] - centre)
+            shifted[body, :, 3] = centre + beside + enlarged * bending.platform[k, :3]
+        self.scene.move(shifted)
+        self.scene.bend(dict(zip(bending.names, lines, strict=True)))
+        self._handle.position = shifted[self._tool, :, 3]
+
+    def _units(self) -> np.ndarray:
+        return np.array([float(np.asarray(u)) for u in self.mechanism.scales().platform])
+
+    # The hand
+
+    def _grip(self) -> None:
+        """Remember where the hand is; the clock follows."""
+        self._target = (np.array(self._handle.position), np.array(self._handle.wxyz))
+
+    def _follow(self, position: np.ndarray, wxyz: np.ndarray) -> None:
+        if self.act is not None:
+            self.stop()
+        rotation = vtf.SO3(wxyz).as_matrix()
+        guess = jnp.asarray(self.x)
+        wanted = pose_of(self.mechanism, jnp.asarray(position), jnp.asarray(rotation), guess)
+        frames = self.go(np.asarray(wanted), held=True)
+        if self.reason:
+            self._show_reason(frames[self._tool, :, 3], position)
+        else:
+            self._hide_reason()
+
+    def _show_reason(self, tool: np.ndarray, hand: np.ndarray) -> None:
+        self._label.text = self.reason
+        self._label.position = hand
+        self._beyond.points = np.stack([tool, hand])[None].astype(np.float32)
+        self._label.visible = self._beyond.visible = True
+
+    def _hide_reason(self) -> None:
+        self._label.visible = self._beyond.visible = False
+
+    def _let_go(self) -> None:
+        self._hide_reason()
+        self.reason = ""
+        self.show(self.x)
+
+    def stop(self) -> None:
+        """End what plays."""
+        self.act = None
+        self.scene.shade(None)
+        for tell in self.stopped:
+            tell()
+
+    def _place_camera(self) -> None:
+        """Look at the robot from the front, a little from above."""
+        frames = body_frames(self.mechanism, self.home[None])[0]
+        low, high = extent(self.scene.solids, self.mechanism.bodies, frames)
+        middle, far = (low + high) / 2, _FAR * float(np.linalg.norm(high - low)) / 2
+        camera = self.server.initial_camera
+        camera.look_at = tuple(middle)
+        camera.position = tuple(middle + far * np.array([0.58, -0.76, 0.3]))
+
+
+def _radii(robot: Robot) -> dict[str, float]:
+    """Half the thickness of links whose sections the file has [m]."""
+    found = {}
+    for part in ("arm", "rod"):
+        section = getattr(getattr(robot, "sections", None), part, None)
+        if isinstance(section, CrossSection):
+            found[part] = thickness(section) / 2
+    return found

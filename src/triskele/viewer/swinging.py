@@ -1,0 +1,85 @@
+"""Natural modes ready to be drawn: what moves, and how far, at a swing of one metre.
+
+Links of a flexible Delta bend; a robot with springs in its joints moves in platform coordinates.
+"""
+
+from typing import NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Float
+
+from triskele.compliant.stiffness import natural_modes
+from triskele.description.schema import DeltaRobot, Robot
+from triskele.dynamics.robot import rigid
+from triskele.flexible.assembly import rest_poses
+from triskele.flexible.curves import curves, link_names
+from triskele.flexible.modes import modes
+from triskele.flexible.robot import FlexibleRobot, flexible
+from triskele.kinematics.mechanism import AbstractMechanism
+from triskele.kinematics.solids import body_frames
+from triskele.laws.actuators import actuators, at_joints
+from triskele.viewer.played import Bending
+
+_COUNT = 8
+
+
+class Swing(NamedTuple):
+    """One mode at one pose; moved by as much as its liveliest point moves by 1 m."""
+
+    frequency: float  #: [Hz]
+    name: str  #: what moves
+    frames: Float[np.ndarray, "1 bodies 3 4"]  #: at rest
+    bending: Bending | None  #: of one picture, if links bend
+    x: Float[np.ndarray, " m"]  #: pose at rest
+    along: Float[np.ndarray, " m"]  #: change of platform coordinates, zero if links bend
+
+
+def swings(robot: Robot, mechanism: AbstractMechanism, x: Float[np.ndarray, " m"]) -> list[Swing]:
+    """The lowest modes with the tool at `x`; a sentence is raised if the file has none."""
+    frames = body_frames(mechanism, x[None])
+    if isinstance(robot, DeltaRobot):
+        return _of_links(flexible(robot), x, frames)
+    robot.require("flexures", "modes")
+    return _of_springs(robot, mechanism, x, frames)
+
+
+def _of_links(model: FlexibleRobot, x: np.ndarray, frames: np.ndarray) -> list[Swing]:
+    found = modes(model, jnp.asarray(x), count=min(_COUNT, model.unknowns))
+    poses = jax.tree.map(lambda leaf: leaf[None], rest_poses(model.mechanism, jnp.asarray(x)))
+    zero, one = jnp.zeros((1, model.unknowns)), jnp.asarray(1.0)
+    straight = np.asarray(curves(model, poses, zero, one))
+    swung = []
+    for k, direction in enumerate(found.directions):
+        y = found.shapes[:, k][None]
+        moved = np.asarray(curves(model, poses, y, one)) - straight
+        scale = 1 / max(float(np.linalg.norm(moved, axis=-1).max()), 1e-12)
+        bending = Bending(link_names(model), straight, scale * moved, scale * np.asarray(y)[:, :6])
+        hertz = float(found.frequencies[k]) / (2 * np.pi)
+        swung.append(Swing(hertz, direction, frames, bending, x, np.zeros_like(x)))
+    return swung
+
+
+def _of_springs(
+    robot: Robot, mechanism: AbstractMechanism, x: np.ndarray, frames: np.ndarray
+) -> list[Swing]:
+    """Drives free, and with motors locked where belts are soft."""
+    load = rigid(robot)
+    bare = eqx.tree_at(lambda r: r.rotors, load, jnp.zeros_like(load.rotors))
+    cases = {"drives free": natural_modes(bare, x)}
+    if robot.motors is not None and robot.motors.drives is not None:
+        drives = actuators(robot, len(load.rotors))
+        if drives.coupling is not None:
+            driven = eqx.tree_at(lambda r: r.rotors, load, at_joints(robot, drives))
+            cases["motors locked"] = natural_modes(driven, x, drives, "locked")
+    names = [c.name for c in mechanism.platform_coordinates]
+    unit = np.array([float(np.asarray(value)) for value in mechanism.scales().platform])
+    swung = []
+    for case, found in cases.items():
+        for hertz, shape in zip(found.frequencies, found.shapes.T, strict=True):
+            moved = np.abs(shape * unit)
+            name = f"{names[int(moved.argmax())]}, {case}"
+            swung.append(Swing(float(hertz), name, frames, None, x, shape / moved.max()))
+    return swung

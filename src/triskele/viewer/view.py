@@ -1,0 +1,77 @@
+"""The viewer: a server, one robot on it, panels, and the clock that draws."""
+
+import contextlib
+import io
+import threading
+import time
+
+from viser import ViserServer
+
+from triskele.description.schema import Robot
+from triskele.errors import InputError
+from triskele.kinematics.build import build
+from triskele.viewer.modes_panel import ModesPanel
+from triskele.viewer.motion_panel import Makers, MotionPanel
+from triskele.viewer.panels import Messages
+from triskele.viewer.pose_panel import PosePanel
+from triskele.viewer.stage import Stage
+
+LOOPBACK = "127.0.0.1"
+_PICTURES = 30.0  #: per second
+
+
+class Viewer:
+    """A robot in the browser, until it is closed.
+
+    `motions` are functions of the name of a payload and of a progress, by the names that the panel offers.
+    """
+
+    def __init__(
+        self,
+        robot: Robot,
+        motions: Makers,
+        *,
+        payload: str | None = None,
+        host: str = LOOPBACK,
+        port: int = 8080,
+    ) -> None:
+        """Serve at once; nothing is drawn before `run`."""
+        try:
+            with contextlib.redirect_stdout(io.StringIO()):  # a banner
+                self.server = ViserServer(host=host, port=port, label=robot.title, verbose=False)
+        except OSError as error:
+            raise InputError(f"Nothing can be served at {host}, port {port}: {error}.") from None
+        gui = self.server.gui
+        gui.configure_theme(control_width="medium", show_logo=False, show_share_button=False)
+        self.stage = Stage(self.server, robot, build(robot))
+        self.messages = Messages(self.server)
+        tabs = gui.add_tab_group()
+        with tabs.add_tab("pose"):
+            self.pose = PosePanel(self.stage, self.messages)
+        with tabs.add_tab("motion"):
+            self.motion = MotionPanel(self.stage, self.messages, motions, payload)
+        with tabs.add_tab("modes"):
+            self.modes = ModesPanel(self.stage, self.messages)
+        gui.main_panel.dock_left()
+        self._closed = threading.Event()
+
+    @property
+    def address(self) -> str:
+        """Where a browser finds it."""
+        host = self.server.get_host()
+        name = "localhost" if host in ("0.0.0.0", LOOPBACK) else host
+        return f"http://{name}:{self.server.get_port()}"
+
+    def run(self) -> None:
+        """Draw until closed."""
+        last = time.monotonic()
+        while not self._closed.wait(max(0.0, last + 1 / _PICTURES - time.monotonic())):
+            now = time.monotonic()
+            with self.messages.caught(), self.server.atomic():
+                self.stage.tick(now - last)
+            last = now
+
+    def close(self) -> None:
+        """Stop drawing and serving."""
+        self._closed.set()
+        self.server.stop()
