@@ -90,7 +90,7 @@ def note_beyond(asked: Asked, motion: "Motion") -> None:
     """Say where a motion is beyond the limits; refuse one that the legs cannot follow."""
     beyond = checked(asked, motion)
     if beyond is not None:
-        note(f"note: {beyond}")
+        note(f"beyond the limits of the robot file: {beyond}")
 
 
 def _fastest(asked: Asked, payload: str | None, report: Callable[[float], None]) -> "Motion":

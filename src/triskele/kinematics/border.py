@@ -21,7 +21,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, Int
 
 from triskele.description.schema import Limits
 from triskele.kinematics.mechanism import AbstractMechanism
@@ -134,7 +134,7 @@ def pose_of(
             [stacked(frame.p) - position, size / 5 * (turned - rotation).ravel()]
         )
 
-    def step(_: int, y: Float[Array, " m"]) -> Float[Array, " m"]:
+    def step(_: Int[Array, ""], y: Float[Array, " m"]) -> Float[Array, " m"]:
         J = jax.jacfwd(gap)(y)
         return y - jnp.linalg.solve(J.T @ J + 1e-9 * jnp.eye(len(y)), J.T @ gap(y))
 

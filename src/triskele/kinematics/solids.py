@@ -33,7 +33,7 @@ _RADII = {  #: of bars, in parts of a rod or leg
     "connector": 0.006,
     "telescope_upper": 0.016,
     "telescope_lower": 0.011,
-    "coupling": 0.090,
+    "coupling": 0.055,
     "end_effector": 0.030,
     "base": 0.028,
 }

@@ -1,6 +1,5 @@
 """The panel of motions: choose or plan one, play it, see what it takes."""
 
-import threading
 import time
 from collections.abc import Callable, Mapping
 
@@ -23,12 +22,11 @@ class MotionPanel:
     def __init__(
         self, stage: Stage, messages: Messages, makers: Makers, payload: str | None
     ) -> None:
-        """Built where the current container of the server is; plots come to `plots`."""
+        """Built where the current container of the server is; plots have a panel of their own."""
         self._stage, self._messages, self._makers = stage, messages, makers
         self._shown: Played | None = None
         self._plots: list[Plot] = []
         self._time, self._next, self._quiet = 0.0, 0.0, False
-        self._lock = threading.Lock()
         gui = stage.server.gui
         names, loads = tuple(makers), (_NOTHING, *stage.robot.payloads)
         self._kind = gui.add_dropdown("motion", names)
@@ -41,9 +39,7 @@ class MotionPanel:
         self._slider = gui.add_slider("time [s]", 0.0, 1.0, 0.001, 0.0, disabled=True)
         self._slider.on_update(lambda _: self._seek())
         self._speed = gui.add_slider("speed", 0.05, 10.0, 0.05, 1.0)
-        self._enlarged = gui.add_slider(
-            "exaggeration of bending", 1.0, 200.0, 1.0, 20.0, visible=False
-        )
+        self._enlarged = gui.add_slider("exaggeration", 1.0, 200.0, 1.0, 20.0, visible=False)
         self._bend = gui.add_button("bend the links along it", visible=False)
         self._bend.on_click(lambda _: self._bend_links())
         self._text = gui.add_markdown("")
@@ -51,9 +47,7 @@ class MotionPanel:
         panel = gui.add_panel()
         self._beside = panel.add_tab("what it takes")
         with self._beside:
-            self._hint = gui.add_markdown(
-                "Compute a motion, and its torques and loads are drawn here."
-            )
+            self._hint = gui.add_markdown("Torques and loads of a motion, once it is computed.")
         panel.dock_right()
         panel.set_width(390)
         stage.stopped.append(self._paused)
@@ -72,7 +66,7 @@ class MotionPanel:
             stage.ask(lambda: self._present(shown))
 
     def _present(self, shown: Played) -> None:
-        stage, gui = self._stage, self._stage.server.gui
+        stage = self._stage
         stage.stop()
         self._shown, self._time = shown, 0.0
         self._quiet = True
@@ -138,16 +132,15 @@ class MotionPanel:
         if shown is None:
             return
         k = shown.at(self._time)
-        x = shown.motion.x[shown.picture[k]]
         tensions = shown.tensions(k)
         if tensions is not None:
             most = shown.strongest(stage.robot)
             stage.scene.shade({name: force / most for name, force in tensions.items()})
         if shown.bending is None:
-            stage.show(x, shown.frames[k])
+            stage.show(shown.x[k], shown.frames[k])
         else:
             enlarged = float(self._enlarged.value)
-            stage.show_bent(x, shown.frames[k], shown.bending, k, enlarged)
+            stage.show_bent(shown.x[k], shown.frames[k], shown.bending, k, enlarged)
         if now or time.monotonic() > self._next:
             self._next = time.monotonic() + _PERIOD
             self._write(k)

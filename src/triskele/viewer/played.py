@@ -41,6 +41,7 @@ class Played(NamedTuple):
     title: str
     motion: Motion
     picture: Int[np.ndarray, " P"]  #: sample of each picture
+    x: Float[np.ndarray, "P m"]  #: platform coordinates [m, rad]
     frames: Float[np.ndarray, "P bodies 3 4"]
     demands: MotionDemands | None
     why_not: str  #: a sentence if there are no demands
@@ -99,13 +100,13 @@ def play(
 ) -> Played:
     """Pictures of `motion`, and what it takes as far as the file says."""
     picture = _pictures(np.asarray(motion.t))
-    frames = body_frames(mechanism, np.asarray(motion.x)[picture])
+    x = np.asarray(motion.x)[picture]
     demands, why_not = None, ""
     try:
         demands = torques(robot, motion, payload)
     except TriskeleError as error:
         why_not = str(error)
-    return Played(title, motion, picture, frames, demands, why_not)
+    return Played(title, motion, picture, x, body_frames(mechanism, x), demands, why_not)
 
 
 def bent(robot: Robot, shown: Played, payload: Payload | str | None, progress: Progress) -> Played:

@@ -1,6 +1,5 @@
 """The panel of a pose: coordinates to read and to type, margins, and the workspace around it."""
 
-import time
 from typing import NamedTuple
 
 import equinox as eqx
@@ -16,7 +15,6 @@ from triskele.numerics import Scalar, Scalars, tabulate
 from triskele.viewer.panels import Messages, html_table, shown, value_text
 from triskele.viewer.stage import Pose, Stage
 
-_PERIOD = 0.1  #: between two read-outs [s]
 _RESOLUTION = 49  #: of the workspace
 _BLUE = (14, 116, 144)
 
@@ -50,12 +48,12 @@ class PosePanel:
         """Built where the current container of the server is."""
         self._stage, self._messages = stage, messages
         self._surface: MeshHandle | None = None
-        self._next, self._quiet = 0.0, False
+        self._quiet = False
         gui = stage.server.gui
         gui.add_markdown("Drag the handle at the tool, or type where it should go.")
         self._typed: list[GuiInputHandle[float]] = []
         for name, unit in stage.mechanism.platform_coordinates:
-            factor, word = shown(unit)
+            word = shown(unit)[1]
             step = 0.1 if unit == "m" else 0.05
             field = gui.add_number(f"{name} [{word}]", 0.0, step=step)
             field.on_update(lambda _: self._go_typed())
@@ -67,14 +65,12 @@ class PosePanel:
         self._shown.on_update(lambda _: self._toggle())
         self._volume = gui.add_markdown("")
         stage.moved.append(self._read)
-        self._read()
 
     def _go(self, x: Pose) -> None:
         def move() -> None:
             if self._stage.act is not None:
                 self._stage.stop()
             self._stage.go(x)
-            self._read(now=True)
 
         self._stage.ask(move)
 
@@ -86,11 +82,8 @@ class PosePanel:
         pairs = zip(self._typed, coordinates, strict=True)
         self._go(np.array([field.value / shown(c.unit)[0] for field, c in pairs]))
 
-    def _read(self, now: bool = False) -> None:
-        """Write all numbers, not more often than eyes can follow."""
-        if not now and time.monotonic() < self._next:
-            return
-        self._next = time.monotonic() + _PERIOD
+    def _read(self) -> None:
+        """Write all numbers."""
         stage = self._stage
         mechanism, x = stage.mechanism, stage.x
         found = reading(mechanism, x)

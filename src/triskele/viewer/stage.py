@@ -5,6 +5,7 @@ dragged by a handle; it follows as far as the robot may go, and the reason why i
 """
 
 import queue
+import time
 from collections.abc import Callable
 from typing import Protocol
 
@@ -12,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 import viser.transforms as vtf
 from jaxtyping import Float
-from viser import ViserServer
+from viser import TransformControlsEvent, ViserServer
 
 from triskele.description.schema import CrossSection, Robot
 from triskele.flexible.beam import thickness
@@ -27,6 +28,7 @@ from triskele.viewer.scene import FLEXURE, STEEL, Frames, Scene, light
 Pose = Float[np.ndarray, " m"]
 _FOLLOWS = 2e-3  #: in sizes of the robot, within which the tool is where the hand is
 _FAR = 1.8  #: from where one looks, in half diagonals of the robot
+_PERIOD = 0.1  #: between two read-outs [s], which eyes can follow
 _RED = (185, 28, 28)
 
 
@@ -52,8 +54,9 @@ class Stage:
         self.x: Pose = self.home
         self.reason = ""  #: why the tool does not follow the hand
         self.act: Act | None = None
-        self.moved: list[Callable[[], None]] = []  #: told when the pose has changed
+        self.moved: list[Callable[[], None]] = []  #: told when the pose has changed, now and then
         self.stopped: list[Callable[[], None]] = []  #: told when an act was ended by a hand
+        self._changed, self._next = True, 0.0
         self._asked: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
         self._target: tuple[np.ndarray, np.ndarray] | None = None
         carrier = "end_effector" if "end_effector" in mechanism.bodies else "platform"
@@ -64,10 +67,14 @@ class Stage:
         )
         self._label = server.scene.add_label("/reason", "", visible=False)
         self._beyond = server.scene.add_line_segments(
-            "/beyond", np.zeros((1, 2, 3)), colors=_RED, line_width=3.0, visible=False
+            "/beyond",
+            np.zeros((1, 2, 3)),
+            colors=_RED,
+            thickness=3.0,
+            thickness_units="screen",
+            visible=False,
         )
-        self._handle.on_update(lambda _: self._grip())
-        self._handle.on_drag_end(lambda _: self.ask(self._let_go))
+        self._handle.on_update(self._grip)
         self.go(self.x)
         self._place_camera()
 
@@ -86,6 +93,10 @@ class Stage:
             self._follow(*target)
         elif self.act is not None:
             self.act.tick(passed)
+        if self._changed and time.monotonic() > self._next:
+            self._changed, self._next = False, time.monotonic() + _PERIOD
+            for tell in self.moved:
+                tell()
 
     # Poses
 
@@ -107,12 +118,11 @@ class Stage:
         if not held:
             self._handle.position = frames[self._tool, :, 3]
             self._handle.wxyz = vtf.SO3.from_matrix(frames[self._tool, :, :3]).wxyz
-        for tell in self.moved:
-            tell()
+        self._changed = True
         return frames
 
     def show_bent(self, x: Pose, frames: Frames, bending: Bending, k: int, enlarged: float) -> None:
-        """Draw links bent by `enlarged` times picture `k` of a bending, and the platform with them."""
+        """Draw links bent by `enlarged` times picture `k`, and the platform with them."""
         self.x = np.asarray(x, float)
         lines = bending.straight[k] + enlarged * bending.moved[k]
         shifted = frames.copy()
@@ -125,15 +135,18 @@ class Stage:
         self.scene.move(shifted)
         self.scene.bend(dict(zip(bending.names, lines, strict=True)))
         self._handle.position = shifted[self._tool, :, 3]
+        self._changed = True
 
     def _units(self) -> np.ndarray:
         return np.array([float(np.asarray(u)) for u in self.mechanism.scales().platform])
 
     # The hand
 
-    def _grip(self) -> None:
-        """Remember where the hand is; the clock follows."""
+    def _grip(self, event: TransformControlsEvent) -> None:
+        """Remember where the hand is; the clock follows, or comes back when it is let go."""
         self._target = (np.array(self._handle.position), np.array(self._handle.wxyz))
+        if event.phase == "end":
+            self.ask(self._let_go)
 
     def _follow(self, position: np.ndarray, wxyz: np.ndarray) -> None:
         if self.act is not None:
@@ -149,7 +162,7 @@ class Stage:
 
     def _show_reason(self, tool: np.ndarray, hand: np.ndarray) -> None:
         self._label.text = self.reason
-        self._label.position = hand
+        self._label.position = tool
         self._beyond.points = np.stack([tool, hand])[None].astype(np.float32)
         self._label.visible = self._beyond.visible = True
 
@@ -157,6 +170,7 @@ class Stage:
         self._label.visible = self._beyond.visible = False
 
     def _let_go(self) -> None:
+        self._target = None
         self._hide_reason()
         self.reason = ""
         self.show(self.x)

@@ -23,7 +23,7 @@ _PICTURES = 30.0  #: per second
 class Viewer:
     """A robot in the browser, until it is closed.
 
-    `motions` are functions of the name of a payload and of a progress, by the names that the panel offers.
+    `motions` are functions of a payload's name and of a progress, by the names to be offered.
     """
 
     def __init__(
@@ -41,6 +41,14 @@ class Viewer:
                 self.server = ViserServer(host=host, port=port, label=robot.title, verbose=False)
         except OSError as error:
             raise InputError(f"Nothing can be served at {host}, port {port}: {error}.") from None
+        self._closed = threading.Event()
+        try:
+            self._furnish(robot, motions, payload)
+        except BaseException:
+            self.close()
+            raise
+
+    def _furnish(self, robot: Robot, motions: Makers, payload: str | None) -> None:
         gui = self.server.gui
         gui.configure_theme(control_width="medium", show_logo=False, show_share_button=False)
         self.stage = Stage(self.server, robot, build(robot))
@@ -53,7 +61,6 @@ class Viewer:
         with tabs.add_tab("modes"):
             self.modes = ModesPanel(self.stage, self.messages)
         gui.main_panel.dock_left()
-        self._closed = threading.Event()
 
     @property
     def address(self) -> str:
@@ -74,4 +81,5 @@ class Viewer:
     def close(self) -> None:
         """Stop drawing and serving."""
         self._closed.set()
-        self.server.stop()
+        with contextlib.redirect_stdout(io.StringIO()):
+            self.server.stop()

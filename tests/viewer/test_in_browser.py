@@ -1,0 +1,131 @@
+"""The viewer in a real browser: it loads, is dragged, plays, bends, and says what it does.
+
+Screenshots are kept in out/viewer.
+"""
+
+import time
+
+import numpy as np
+import pytest
+from browsing import PATIENCE, SHOTS, WIDE, changed, drag, on_screen, pixels, slide, until
+
+
+@pytest.fixture(scope="module")
+def page(browser, viewer):
+    """The page, loaded; errors in its console fail the test that uses it last."""
+    errors = []
+    opened = browser.new_page(viewport=WIDE)
+    opened.on("pageerror", lambda error: errors.append(str(error)))
+    opened.on("console", lambda line: errors.append(line.text) if line.type == "error" else None)
+    outside = []
+    opened.on("request", lambda asked: outside.append(asked.url))
+    opened.goto(viewer.address)
+    until(lambda: len(viewer.server.get_clients()) == 1, "a client connects")
+    opened.get_by_role("tab", name="pose").wait_for(timeout=1000 * PATIENCE)
+    time.sleep(2)
+    yield opened
+    own = (viewer.address, viewer.address.replace("http", "ws"), "data:", "blob:")
+    opened.close()
+    assert errors == []
+    assert [url for url in outside if not url.startswith(own)] == []
+
+
+def test_the_robot_is_drawn_and_its_numbers_are_shown(page, viewer):
+    scene = pixels(page, "loaded")
+    assert scene.std() > 5  # not blank
+    blue = (scene[..., 2] > scene[..., 0] + 60).mean()
+    orange = (scene[..., 0] > scene[..., 2] + 60).mean()
+    assert blue > 2e-4 and orange > 2e-4  # arms, rods
+    assert page.get_by_text("margin of type 2").is_visible()
+    assert page.get_by_text("Flexible Delta of Kuo").first.is_visible()
+
+
+def test_the_handle_drags_the_tool_and_the_border_stops_it_with_a_reason(page, viewer):
+    stage = viewer.stage
+    before, start = pixels(page), stage.x.copy()
+    size = 0.22 * stage.scene.size
+    grip = start + np.array([0.7 * size, 0, 0])
+    hand = on_screen(viewer, page, grip)
+    drag(page, hand, on_screen(viewer, page, grip + np.array([0.12, 0, 0])))
+    until(lambda: stage.x[0] > start[0] + 0.05, "the tool follows", 20)
+    assert np.abs(stage.x[1:] - start[1:]).max() < 1e-3  # along the arrow alone
+    page.mouse.up()
+    time.sleep(1)
+    assert changed(before, pixels(page, "dragged")) > 1e-3
+    grip = stage.x + np.array([0.7 * size, 0, 0])
+    drag(
+        page,
+        on_screen(viewer, page, grip),
+        on_screen(viewer, page, grip + np.array([1.5, 0, 0])),
+        30,
+    )
+    until(lambda: stage.reason, "the border is felt", 20)
+    time.sleep(0.5)
+    page.screenshot(path=SHOTS / "border.png")
+    assert stage.border.room(stage.x) > 0
+    assert page.get_by_text("The tool stops here").is_visible()
+    page.mouse.up()
+
+
+def test_a_number_that_is_typed_moves_the_tool(page, viewer):
+    page.get_by_role("tab", name="pose").click()
+    field = page.get_by_label("x [mm]")
+    field.fill("50")
+    field.press("Enter")
+    until(lambda: abs(viewer.stage.x[0] - 0.05) < 1e-6, "the tool goes there", 20)
+
+
+def test_the_workspace_is_a_surface(page, viewer):
+    before = pixels(page)
+    page.get_by_role("checkbox", name="workspace").click()
+    page.get_by_text("Workspace:").wait_for(timeout=1000 * PATIENCE)
+    time.sleep(2)
+    assert changed(before, pixels(page, "workspace")) > 0.05
+    page.get_by_role("checkbox", name="workspace").click()
+    time.sleep(1)
+    assert changed(before, pixels(page)) < 0.01
+
+
+def test_a_motion_plays_with_loads_and_a_slider_seeks(page, viewer):
+    page.get_by_role("tab", name="motion").click()
+    page.get_by_role("button", name="compute").click()
+    play = page.get_by_role("button", name="play")
+    play.wait_for()
+    until(play.is_enabled, "the motion is computed")
+    until(lambda: page.get_by_text("torque [N m]").count() == 1, "plots are drawn", 20)
+    first = pixels(page)
+    play.click()
+    until(lambda: viewer.stage.act is viewer.motion, "it plays", 20)
+    places = set()
+    for _ in range(30):
+        places.add(tuple(viewer.stage.x.round(4)))
+        time.sleep(0.05)
+    assert len(places) > 8
+    assert changed(first, pixels(page, "playing")) > 1e-3
+    page.get_by_role("button", name="pause").click()
+    until(lambda: viewer.stage.act is None, "it stops", 20)
+    assert page.get_by_text("most used now").is_visible()
+    slide(page, 0.25)
+    until(lambda: np.allclose(viewer.stage.x, [0, 0.08, -0.5], atol=0.01), "it seeks", 20)
+    second = pixels(page)
+    slide(page, 0.75)
+    until(lambda: np.allclose(viewer.stage.x, [0, -0.08, -0.5], atol=0.01), "it seeks again", 20)
+    time.sleep(0.5)
+    assert changed(second, pixels(page, "sought")) > 1e-3
+
+
+def test_a_mode_shape_is_animated(page, viewer):
+    page.get_by_role("tab", name="modes").click()
+    page.get_by_role("button", name="compute here").click()
+    animate = page.get_by_role("button", name="animate")
+    until(animate.is_enabled, "modes are computed")
+    still = pixels(page)
+    animate.click()
+    until(lambda: viewer.stage.act is viewer.modes, "it swings", 20)
+    most = 0.0
+    for k in range(8):
+        most = max(most, changed(still, pixels(page, "mode" if k == 3 else None)))
+        time.sleep(0.1)
+    assert most > 1e-3
+    page.get_by_role("button", name="stop").click()
+    until(lambda: viewer.stage.act is None, "it stops", 20)
