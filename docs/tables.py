@@ -93,7 +93,8 @@ def frames() -> str:
 #: What a file must have, and the commands that it then serves.
 NEEDS = {
     "geometry": ("show", "ik", "fk", "workspace", "motion"),
-    "bodies": ("torques", "reactions", "simulate", "plan", "rate", "excite", "identify"),
+    "bodies": ("torques", "reactions", "simulate", "excite", "identify"),
+    "limits of acceleration, jerk or torque": ("plan", "rate"),
     "links that bend": ("modes", "vibrate"),
     "rods that bend, rigid arms": ("sense", "encoders"),
     "flexures": ("modes",),
@@ -103,10 +104,20 @@ NEEDS = {
 
 def has(robot: schema.Robot) -> list[str]:
     """Which of NEEDS the file of a robot meets."""
+    limits, drives = robot.limits, getattr(robot.motors, "drives", None)
     rod, arm = (getattr(robot.sections, part, None) for part in ("rod", "arm"))
     met = {
         "geometry": True,
         "bodies": robot.bodies is not None,
+        "limits of acceleration, jerk or torque": robot.bodies is not None
+        and any(
+            (
+                limits.joint_acceleration,
+                limits.joint_jerk,
+                limits.torque_rate,
+                getattr(drives, "peak_torque", None),
+            )
+        ),
         "links that bend": rod is not None,
         "rods that bend, rigid arms": rod is not None and arm is None,
         "flexures": robot.flexures is not None,
@@ -134,6 +145,7 @@ def robots_table() -> str:
     """What each shipped robot is, and what can be asked of it, in one line."""
     columns = {
         "torques": "torques",
+        "plan": "plans",
         "modes": "modes",
         "sense": "sensors",
         "bandwidth": "closed loop",

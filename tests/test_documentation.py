@@ -221,6 +221,26 @@ def test_the_page_of_robots_lists_every_assumption():
             assert f"| `{fact.key}` |" in text
 
 
+def test_the_page_of_robots_names_the_commands_that_take_each():
+    from triskele.cli.app import app
+
+    tables = load_tables()
+    known = {command.name for command in app.registered_commands}
+    models = {
+        "torques": triskele.rigid,
+        "vibrate": triskele.flexible_robot,
+        "sense": triskele.soft_rods,
+        "bandwidth": triskele.cascade,
+    }
+    for robot in map(triskele.load, triskele.robots()):
+        taken = tables.commands(robot)
+        assert set(taken) <= known
+        for command, model in models.items():
+            refused = pytest.raises(triskele.TriskeleError)
+            with contextlib.nullcontext() if command in taken else refused:
+                model(robot)
+
+
 def test_the_reference_has_the_home_of_every_public_name():
     text = (DOCS / "reference.md").read_text()
     shown = set(re.findall(r"^\.\. automodule:: (\S+)$", text, re.MULTILINE))
