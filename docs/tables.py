@@ -142,23 +142,31 @@ def studies(name: str) -> list[str]:
 
 
 def robots_table() -> str:
-    """What each shipped robot is, and what can be asked of it, in one line."""
-    columns = {
-        "torques": "torques",
-        "plan": "plans",
-        "modes": "modes",
-        "sense": "sensors",
-        "bandwidth": "closed loop",
-    }
-    titles = ("robot", "kind", "what it is", *columns.values(), "numbers", "of these assumed")
-    rows = [f"| {' | '.join(titles)} |", "|---" * len(titles) + "|"]
+    """What each shipped robot is, in one line."""
+    rows = ["| robot | kind | what it is | numbers | of these assumed |", "|---|---|---|---|---|"]
     for name in names():
         robot = load(name)
         count, assumed = len(robot.facts), len(robot.assumptions())
         link = f"[{name}](#{name.replace('_', '-')})"
-        asked = ("yes" if command in commands(robot) else "" for command in columns)
-        cells = (link, robot.kind, _cell(robot.summary), *asked, count, assumed)
-        rows.append(f"| {' | '.join(map(str, cells))} |")
+        rows.append(f"| {link} | {robot.kind} | {_cell(robot.summary)} | {count} | {assumed} |")
+    return "\n".join(rows) + "\n"
+
+
+def commands_table() -> str:
+    """What can be asked of each shipped robot, beyond positions, workspace and motions."""
+    columns = {
+        "torques": "torques, loads",
+        "plan": "plans",
+        "modes": "modes",
+        "vibrate": "vibration",
+        "sense": "sensors",
+        "bandwidth": "closed loop",
+    }
+    rows = [f"| robot | {' | '.join(columns.values())} |", "|---" * (1 + len(columns)) + "|"]
+    for name in names():
+        taken = commands(load(name))
+        cells = ("yes" if command in taken else "" for command in columns)
+        rows.append(f"| {_cell(name)} | {' | '.join(cells)} |")
     return "\n".join(rows) + "\n"
 
 
