@@ -52,10 +52,11 @@ class Frames(SphinxDirective):
 
 
 class Robots(SphinxDirective):
-    """The shipped robots: one table, then a section each."""
+    """The shipped robots: what they are, what can be asked of them, then a section each."""
 
     def run(self) -> list[nodes.Node]:
         found = self.parse_text_to_nodes(tables.robots_table())
+        found += self.parse_text_to_nodes(tables.commands_table())
         for name, text in tables.robot_pages():
             anchor = name.replace("_", "-")
             section = nodes.section(ids=[anchor], names=[anchor])

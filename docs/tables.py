@@ -3,6 +3,7 @@
 import inspect
 import re
 from collections.abc import Iterator
+from importlib.resources import files
 from typing import get_args
 
 from pydantic import BaseModel
@@ -89,6 +90,57 @@ def frames() -> str:
     return inspect.cleandoc("\n".join(line for line in lines if line.startswith("    ")))
 
 
+#: What a file must have, and the commands that it then serves.
+NEEDS = {
+    "geometry": ("show", "ik", "fk", "workspace", "motion"),
+    "bodies": ("torques", "reactions", "simulate", "excite", "identify"),
+    "limits of acceleration, jerk or torque": ("plan", "rate"),
+    "links that bend": ("modes", "vibrate"),
+    "rods that bend, rigid arms": ("sense", "encoders"),
+    "flexures": ("modes",),
+    "motors and control": ("bandwidth",),
+}
+
+
+def has(robot: schema.Robot) -> list[str]:
+    """Which of NEEDS the file of a robot meets."""
+    limits, drives = robot.limits, getattr(robot.motors, "drives", None)
+    rod, arm = (getattr(robot.sections, part, None) for part in ("rod", "arm"))
+    met = {
+        "geometry": True,
+        "bodies": robot.bodies is not None,
+        "limits of acceleration, jerk or torque": robot.bodies is not None
+        and any(
+            (
+                limits.joint_acceleration,
+                limits.joint_jerk,
+                limits.torque_rate,
+                getattr(drives, "peak_torque", None),
+            )
+        ),
+        "links that bend": rod is not None,
+        "rods that bend, rigid arms": rod is not None and arm is None,
+        "flexures": robot.flexures is not None,
+        "motors and control": robot.motors is not None and robot.control is not None,
+    }
+    return [need for need in NEEDS if met[need]]
+
+
+def commands(robot: schema.Robot) -> list[str]:
+    """The commands that work with a robot, in the order of NEEDS."""
+    return list(dict.fromkeys(command for need in has(robot) for command in NEEDS[need]))
+
+
+def studies(name: str) -> list[str]:
+    """The published experiments that use a robot."""
+    folder = files("triskele.studies")
+    modules = [path for path in folder.iterdir() if path.name.endswith(".py")]
+    sources = [path.read_text(encoding="utf-8") for path in modules]
+    used = [source for source in sources if f'"{name}"' in source]
+    found = (re.search(r'^NAME = "(\w+)"$', source, re.MULTILINE) for source in used)
+    return sorted(match[1] for match in found if match)
+
+
 def robots_table() -> str:
     """What each shipped robot is, in one line."""
     rows = ["| robot | kind | what it is | numbers | of these assumed |", "|---|---|---|---|---|"]
@@ -100,17 +152,49 @@ def robots_table() -> str:
     return "\n".join(rows) + "\n"
 
 
+def commands_table() -> str:
+    """What can be asked of each shipped robot, beyond positions, workspace and motions."""
+    columns = {
+        "torques": "torques, loads",
+        "plan": "plans",
+        "modes": "modes",
+        "vibrate": "vibration",
+        "sense": "sensors",
+        "bandwidth": "closed loop",
+    }
+    rows = [f"| robot | {' | '.join(columns.values())} |", "|---" * (1 + len(columns)) + "|"]
+    for name in names():
+        taken = commands(load(name))
+        cells = ("yes" if command in taken else "" for command in columns)
+        rows.append(f"| {_cell(name)} | {' | '.join(cells)} |")
+    return "\n".join(rows) + "\n"
+
+
 def robot_pages() -> Iterator[tuple[str, str]]:
     """Name, and in Markdown the numbers, sources and assumptions, of each shipped robot."""
     for name in names():
         robot = load(name)
-        lines = [f"**{robot.title}.** {robot.summary}", "", "Sources:", ""]
+        lines = [f"**{robot.title}.** {_cell(robot.summary)}", "", *_uses(name), "", "Sources:", ""]
         lines += [f"* {_cell(source)}" for source in _sources(robot.facts)]
         lines += ["", "| assumed | value | why |", "|---|---|---|"]
         for fact in robot.assumptions():
             reason = fact.reason.removeprefix("assumed:").strip()
             lines.append(f"| `{fact.key}` | {_cell(fact.text)} | {_cell(reason)} |")
         yield name, "\n".join(lines) + "\n"
+
+
+def _uses(name: str) -> list[str]:
+    """What the file of a robot has, which commands take it, and which studies use it."""
+    robot = load(name)
+    tables = dict.fromkeys(fact.key.split(".")[0] for fact in robot.facts)
+    lines = [
+        f"* In the file: {', '.join(tables)}.",
+        f"* Commands: {', '.join(f'`{command}`' for command in commands(robot))}.",
+    ]
+    if robot.payloads:
+        lines.append(f"* Payloads: {', '.join(f'`{payload}`' for payload in robot.payloads)}.")
+    runs = [f"`triskele reproduce {study}`" for study in studies(name)]
+    return [*lines, f"* Published experiments: {', '.join(runs) or 'none'}."]
 
 
 def _sources(facts: tuple[Fact, ...]) -> list[str]:

@@ -1,5 +1,6 @@
 """What the documentation shows is what happens: blocks run, outputs agree, links resolve."""
 
+import ast
 import contextlib
 import doctest
 import importlib.util
@@ -220,6 +221,26 @@ def test_the_page_of_robots_lists_every_assumption():
             assert f"| `{fact.key}` |" in text
 
 
+def test_the_page_of_robots_names_the_commands_that_take_each():
+    from triskele.cli.app import app
+
+    tables = load_tables()
+    known = {command.name for command in app.registered_commands}
+    models = {
+        "torques": triskele.rigid,
+        "vibrate": triskele.flexible_robot,
+        "sense": triskele.soft_rods,
+        "bandwidth": triskele.cascade,
+    }
+    for robot in map(triskele.load, triskele.robots()):
+        taken = tables.commands(robot)
+        assert set(taken) <= known
+        for command, model in models.items():
+            refused = pytest.raises(triskele.TriskeleError)
+            with contextlib.nullcontext() if command in taken else refused:
+                model(robot)
+
+
 def test_the_reference_has_the_home_of_every_public_name():
     text = (DOCS / "reference.md").read_text()
     shown = set(re.findall(r"^\.\. automodule:: (\S+)$", text, re.MULTILINE))
@@ -228,6 +249,29 @@ def test_the_reference_has_the_home_of_every_public_name():
         home = inspect.getmodule(thing)
         if home is not None and hasattr(thing, "__name__"):  # `Robot` is a union
             assert home.__name__ in shown, name
+
+
+def test_equations_of_the_theory_have_the_numbers_of_the_modules():
+    for page in sorted((DOCS / "theory").glob("*.md")):
+        text = page.read_text(encoding="utf-8")
+        shown = re.findall(r"\(([A-Z]) (\d(?:, \d)*)\)", FENCE.sub("", text))
+        letters, folder = {}, Path()
+        for name, letter in re.findall(r"`([\w/]+\.py)`(?: \(([A-Z])\))?", text.split("\n## ")[0]):
+            folder = Path(name).parent if "/" in name else folder
+            letters[letter] = numbered(folder / Path(name).name)
+        if shown:
+            assert set(letters) - {""} == {letter for letter, _ in shown}, page.name
+        for letter, numbers in shown:
+            assert set(numbers.split(", ")) <= letters[letter], f"{page.name}: ({letter} {numbers})"
+        labels = text.count("\n:label: ")  # numbered by Sphinx, from (1)
+        assert {str(k + 1) for k in range(labels)} <= letters.get("", set()), page.name
+
+
+def numbered(module: Path) -> set[str]:
+    """Numbers of the equations in the docstring of a module of the package."""
+    source = (ROOT / "src" / "triskele" / module).read_text(encoding="utf-8")
+    docstring = ast.get_docstring(ast.parse(source)) or ""
+    return set(re.findall(r"\((\d+)\)$", docstring, re.MULTILINE))
 
 
 def load_tables():
