@@ -4,6 +4,7 @@ Screenshots are kept in out/viewer.
 """
 
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -60,9 +61,10 @@ def test_the_handle_drags_the_tool_and_the_border_stops_it_with_a_reason(page, v
         30,
     )
     until(lambda: stage.reason, "the border is felt", 20)
-    time.sleep(0.5)
+    time.sleep(2)
     page.screenshot(path=SHOTS / "border.png")
     assert stage.border.room(stage.x) > 0
+    assert "would" in stage.reason  # a limit at the border; farther out a leg cannot reach
     assert page.get_by_text("The tool stops here").is_visible()
     page.mouse.up()
 
@@ -129,3 +131,48 @@ def test_a_mode_shape_is_animated(page, viewer):
     assert most > 1e-3
     page.get_by_role("button", name="stop").click()
     until(lambda: viewer.stage.act is None, "it stops", 20)
+
+
+def test_links_bend_along_a_motion(page, viewer):
+    page.get_by_role("tab", name="motion").click()
+    page.get_by_role("button", name="bend the links along it").click()
+    until(lambda: page.get_by_text("exaggeration").is_visible(), "bending is computed")
+    page.get_by_role("button", name="play").click()
+    until(lambda: viewer.stage.act is viewer.motion, "it plays", 20)
+    time.sleep(1)
+    pixels(page, "bent")
+    lines = viewer.stage.scene._bent
+    assert set(lines) == {f"{part}_{i}" for part in ("arm", "rod") for i in (1, 2, 3)}
+    page.get_by_role("button", name="pause").click()
+    until(lambda: viewer.stage.act is None, "it stops", 20)
+
+
+def grown(viewer, page, seconds):
+    """MB by which the process of the server grows while a motion plays ten times as fast."""
+    page.get_by_role("tab", name="motion").click()
+    viewer.motion._speed.value = 10.0
+    viewer.stage.ask(viewer.motion._toggle)
+    time.sleep(15)  # to warm up
+    before = resident()
+    time.sleep(seconds)
+    after = resident()
+    assert viewer.stage.act is viewer.motion
+    viewer.stage.ask(viewer.motion._toggle)
+    return after - before
+
+
+def resident():
+    """Memory of this process [MB]."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("VmRSS")) / 1e3
+
+
+@pytest.mark.long
+def test_a_minute_of_playing_keeps_the_memory(page, viewer):
+    assert grown(viewer, page, 60) < 5
+
+
+@pytest.mark.slow
+@pytest.mark.long
+def test_ten_minutes_of_playing_keep_the_memory(page, viewer):
+    assert grown(viewer, page, 600) < 5

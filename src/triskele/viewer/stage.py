@@ -103,10 +103,20 @@ class Stage:
     def go(self, x: Pose, *, held: bool = False) -> Frames:
         """Move to the allowed pose nearest to `x`, and say why if that is another one."""
         end = self.border.nearest(self.x, np.asarray(x, float))
-        far = np.abs((end - x) * self._units()).max() > _FOLLOWS * self.scene.size
-        refused = worst_slack(self.mechanism, self.robot.limits, jnp.asarray(x)) if far else None
-        self.reason = refused or ""
+        self.reason = self._why(end, np.asarray(x, float))
         return self.show(end, held=held)
+
+    def _why(self, end: Pose, wanted: Pose) -> str:
+        """Which limit is in the way from `end` to the pose `wanted`; the worst there if unclear."""
+        left = np.abs((wanted - end) * self._units()).max() / self.scene.size
+        if left < _FOLLOWS:
+            return ""
+        beyond = end + (wanted - end) * min(1.0, 5 * _FOLLOWS / left)
+        for x in (beyond, wanted):
+            reason = worst_slack(self.mechanism, self.robot.limits, jnp.asarray(x))
+            if reason is not None:
+                return reason
+        return "no way leads there"
 
     def show(self, x: Pose, frames: Frames | None = None, *, held: bool = False) -> Frames:
         """Draw the rigid robot at `x`, and the handle with it unless a hand holds that."""
