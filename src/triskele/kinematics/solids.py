@@ -207,7 +207,7 @@ def _on_base(
     return Bar(middle - half, middle + half, thick[BASE])
 
 
-def _outline(points: Float[np.ndarray, "k 3"]) -> Float[np.ndarray, "k 3"]:
+def _outline(points: Float[np.ndarray, "all 3"]) -> Float[np.ndarray, "ring 3"]:
     """The points around the middle, in order, without those on the axis."""
     centre = points.mean(axis=0)
     away = np.linalg.norm((points - centre)[:, :2], axis=1)

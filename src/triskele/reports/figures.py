@@ -1,14 +1,12 @@
 """Figures: the robot, its workspace, a motion. Each axis has its unit; nothing is shown on screen.
 
-The robot is drawn from its joints alone, so that any mechanism can be drawn: each body is
-the lines between the points where joints hold it.
+The robot is drawn from its joints alone (`kinematics.solids`), so that any mechanism can be drawn.
 """
 
 import io
 from pathlib import Path
 from typing import Any
 
-import jax.numpy as jnp
 import matplotlib as mpl
 import numpy as np
 from jaxtyping import Array
@@ -24,24 +22,13 @@ from triskele.errors import InputError
 from triskele.kinematics.cycles import JointMotion
 from triskele.kinematics.mechanism import AbstractMechanism, Coordinate
 from triskele.kinematics.motion import Motion
+from triskele.kinematics.solids import Ball, Bar, body_colour, body_frames, solids
 from triskele.kinematics.workspace import Workspace
-from triskele.spatial.vectors import WORLD, Frame
 
 Numbers = NDArray[np.float64]
 Pose = Array | Numbers  #: platform coordinates [m, rad]
 FORMATS = (".png", ".svg", ".pdf")
 
-_COLOURS = {
-    "base": "#6b7280",
-    "arm": "#1d4ed8",
-    "coupling": "#1d4ed8",
-    "rod": "#ea580c",
-    "bar": "#ea580c",
-    "connector": "#b45309",
-    "platform": "#15803d",
-    "end_effector": "#15803d",
-    "telescope": "#7c3aed",
-}
 STYLE: Any = {  # matplotlib's own type of keys is not public
     "axes.grid": True,
     "axes.spines.right": False,
@@ -169,36 +156,20 @@ def draw_robot(axes: Axes3D, mechanism: AbstractMechanism, x: Pose) -> None:
 def body_lines(
     mechanism: AbstractMechanism, x: Pose
 ) -> list[tuple[str, list[tuple[Numbers, Numbers]]]]:
-    """Segments [m] of each body, between the points where joints hold it."""
-    x = jnp.asarray(x)
-    q = mechanism.inverse(x).value
-    frames = dict(zip(mechanism.bodies, mechanism.body_poses(q, x), strict=True))
-    frames["base"] = WORLD
-    points: dict[str, list[Numbers]] = {name: [] for name in frames}
-    for joint in mechanism.joints():
-        if joint.kind == "prismatic":  # a slide reaches to where its body now is
-            child = _numbers(frames[joint.child].p)
-            points[joint.parent].append(child)
-            points[joint.child].append(child)
-            if joint.parent != "base":
-                continue
-        points[joint.parent].append(_at(frames[joint.parent], joint.point))
-        points[joint.child].append(_at(frames[joint.child], joint.child_point))
-    return [(name, _segments(name, np.array(found))) for name, found in points.items()]
-
-
-def _segments(name: str, points: Numbers) -> list[tuple[Numbers, Numbers]]:
-    """A bar for two points, a star from the first for arms, a closed outline otherwise."""
-    if len(points) < 2:
-        return []
-    if name.startswith(("base", "platform")):
-        centre = points.mean(axis=0)
-        away = np.linalg.norm((points - centre)[:, :2], axis=1)
-        points = points[away > 0.3 * away.max()]  # without joints on the axis
-        turn = np.argsort(np.arctan2(*(points - centre)[:, 1::-1].T))
-        ring = points[turn]
-        return list(zip(ring, np.roll(ring, -1, axis=0), strict=True))
-    return [(points[0], other) for other in points[1:]]
+    """Segments [m] of each body at `x`: bars, and outlines of plates."""
+    frames = body_frames(mechanism, np.asarray(x)[None])[0]
+    places = dict(zip(("base", *mechanism.bodies), frames, strict=True))
+    lines: dict[str, list[tuple[Numbers, Numbers]]] = {name: [] for name in places}
+    for body, shape, joint in solids(mechanism):
+        if joint or isinstance(shape, Ball):
+            continue
+        R, p = places[body][:, :3], places[body][:, 3]
+        if isinstance(shape, Bar):
+            lines[body].append((R @ shape.start + p, R @ shape.end + p))
+        else:
+            ring = shape.outline @ R.T + p
+            lines[body] += zip(ring, np.roll(ring, -1, axis=0), strict=True)
+    return list(lines.items())
 
 
 def _draw_cylinder(axes: Axes, robot: Robot, space: Workspace, across: int, up: int) -> None:
@@ -286,19 +257,6 @@ def _pose_text(mechanism: AbstractMechanism, x: Pose) -> str:
         factor, unit = display(coordinate.unit)
         parts.append(f"{coordinate.name} = {round(factor * float(value), 3) + 0.0:g} {unit}")
     return ", ".join(parts)
-
-
-def body_colour(name: str) -> str:
-    """In which a body is drawn."""
-    return next(colour for part, colour in _COLOURS.items() if name.startswith(part))
-
-
-def _at(frame: Frame, local: tuple) -> Numbers:
-    return _numbers(frame.at(local))
-
-
-def _numbers(triple: tuple) -> Numbers:
-    return np.array([float(np.asarray(value)) for value in triple])
 
 
 def legend_outside(axes: Axes) -> None:

@@ -17,7 +17,8 @@ from triskele.flexible.response import Response
 from triskele.flexible.robot import FlexibleRobot
 from triskele.flexible.settling import Settling
 from triskele.flexible.shaping import Trial
-from triskele.reports.figures import STYLE, body_colour, legend_outside
+from triskele.kinematics.solids import body_colour
+from triskele.reports.figures import STYLE, legend_outside
 
 _SHOWN = 6  #: modes in a figure
 _SWING = 0.12  #: of the robot's size, to which the liveliest point of a mode is enlarged
