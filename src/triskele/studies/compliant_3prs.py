@@ -33,8 +33,6 @@ from triskele.reports.figures import STYLE, legend_outside
 from triskele.studies.study import Finding, Progress, Study
 
 NAME = "compliant_3prs"
-_TITLE = "Compliant 3PRS as a mechatronic system"
-_SOURCE = "Ruiz et al., Robotics 11 (2022) 4"
 _CURVES = "the paper shows motor angles and torques as curves only (figures 8 and 9)"
 _NONE = "the paper prints no such number"
 _FREQUENCY, _AMPLITUDE = 0.5, 2e-3  #: [Hz], [m]
@@ -112,7 +110,7 @@ def run(progress: Progress | None = None) -> Study:
     responses, figure = _bandwidths()
     report(1.0)
     figures = {"tests": _tests_figure(drawn), "bandwidth": figure}
-    return Study(NAME, _TITLE, _SOURCE, (*findings, *responses), figures)
+    return Study(NAME, (*findings, *responses), figures, ("compliant_3prs",))
 
 
 def _finding(quantity: str, unit: str, ours: float, reason: str = _NONE) -> Finding:

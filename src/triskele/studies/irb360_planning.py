@@ -33,8 +33,6 @@ from triskele.reports.figures import STYLE
 from triskele.studies.study import Finding, Progress, Study, Verdict
 
 NAME = "irb360_planning"
-_TITLE = "Time-optimal motion of a Delta robot under joint loads"
-_SOURCE = "Gnad, Gattringer, Mueller, Hoebarth, Riepl, Messner, Robotics and Autonomous Systems"
 _PAPER_DURATION = 0.48
 _PAPER_VALLEYS = (0.2, 0.8)
 _PAPER_ROD_FORCE = 108.0  #: 120 N less 10 %
@@ -129,7 +127,7 @@ def run(progress: Progress | None = None) -> Study:
     figures = {"u_turn": _figure(found, forces)}
     if progress is not None:
         progress(1.0)
-    return Study(NAME, _TITLE, _SOURCE, findings, figures)
+    return Study(NAME, findings, figures, ("abb_irb360_6_1600",))
 
 
 def _finding(
