@@ -10,7 +10,7 @@ import os
 import signal
 import time
 import traceback
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
 from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from triskele.studies.catalogue import Entry
     from triskele.studies.study import Finding, Study
 
+QUICK_XLA = "--xla_cpu_use_fusion_emitters=false"  #: what all commands set, in `app`
+_HASTY_XLA = f"{QUICK_XLA} --xla_backend_optimization_level=0"
 Report = Callable[[str, float], None]  #: name of a study, and the part of it that is done
 Done = Callable[["Study"], None]
 
@@ -42,6 +44,15 @@ def run_studies(
         report(name, 1.0)
         done(studies[-1])
     return studies
+
+
+def compile_hastily() -> None:
+    """Leave optimisation out where the user has no settings of his own.
+
+    A study runs most of its code once: to compile it takes longer than to run it.
+    """
+    if os.environ.get("XLA_FLAGS") == QUICK_XLA:
+        os.environ["XLA_FLAGS"] = _HASTY_XLA
 
 
 def studied(name: str, module: str, report: Callable[[float], None]) -> "Study":
@@ -148,7 +159,7 @@ def _said(pipe: Connection, worker: _Worker) -> "float | Study":
         return _failed(worker.name, f"its process ended with code {code} and without a result")
 
 
-def _end(workers: "Sequence[_Worker] | object") -> None:
-    for worker in list(workers):  # pyright: ignore[reportArgumentType]
+def _end(workers: "Iterable[_Worker]") -> None:
+    for worker in workers:
         worker.process.terminate()
         worker.process.join()

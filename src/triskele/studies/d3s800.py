@@ -227,5 +227,6 @@ def _figure(
             speed.plot(run.t, run.qd[:, k], color=f"C{k}", label=f"motor {k + 1}")
         speed.set(xlabel="t [s]", ylabel="speed [rad/s]")
         for axes in (gap, force, speed, moment):
-            axes.legend(fontsize=7, loc="center right" if axes is gap else "best")
+            columns = 2 if axes in (gap, force) else 3
+            axes.legend(fontsize=8, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=columns)
     return figure

@@ -306,7 +306,7 @@ def _frequency_figure(found: Computed) -> Figure:
         for k, axes in enumerate(panels.flat):
             axes.plot(angles, w[:, k], color="C0")
             axes.set(title=f"mode {k + 1}", xticks=np.arange(0, 361, 120))
-            axes.yaxis.set_major_formatter("{x:.5g}")
+            axes.ticklabel_format(axis="y", useOffset=False)
         for axes in panels[:, 0]:
             axes.set_ylabel("natural frequency [rad/s]")
         for axes in panels[1]:

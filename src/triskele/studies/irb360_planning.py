@@ -243,9 +243,9 @@ def _figure(found: dict[str, Plan], forces: Replay) -> Figure:
         worst = int(np.abs(forces.exact).max(axis=0).argmax())
         force.plot(forces.t, forces.exact[:, worst], color="C3", label="exact model")
         force.plot(forces.t, forces.reduced[:, worst], color="C0", label="the paper's model")
-        for sign in (-1, 1):
-            force.axhline(sign * _PAPER_ROD_FORCE, color="black", ls="--", lw=1)
+        for sign, shown in ((-1, None), (1, f"{_PAPER_ROD_FORCE:g} N, allowed")):
+            force.axhline(sign * _PAPER_ROD_FORCE, color="black", ls="--", lw=1, label=shown)
         force.set(xlabel="t [s]", ylabel="tension of the rod that carries most [N]")
         speed.legend(fontsize=8)
-        force.legend(fontsize=8, loc="upper center")
+        force.legend(fontsize=8, loc="lower center", bbox_to_anchor=(0.6, 0.07))
     return figure
