@@ -11,35 +11,39 @@ from triskele.kinematics.cycles import check_motion, pick_and_place
 from triskele.planning.cycle import Cycle, fitting_motion, shown_cycle
 
 
-def test_a_robot_without_limits_of_acceleration_picks_and_places():
-    robot = load("omron_mini_delta")
-    found = shown_cycle(robot)
+OMRON = load("omron_mini_delta")
+
+
+@pytest.fixture(scope="module")
+def found():
+    """What is shown of a robot whose file has no limits of acceleration."""
+    return shown_cycle(OMRON)
+
+
+def test_a_robot_without_limits_of_acceleration_picks_and_places(found):
     assert found.title == "pick-and-place in 1 s, 200 mm across, 50 mm up"
     assert "cannot be rated by the 25/305/25 mm cycle" in found.remark
     (alone,) = found.demands
-    assert np.allclose(alone.tau, torques(robot, pick_and_place(robot)).tau)
+    assert np.allclose(alone.tau, torques(OMRON, pick_and_place(OMRON)).tau)
     assert np.allclose(found.peak, np.abs(alone.tau).max(axis=0))
     assert np.allclose(found.rms, alone.rms)
     assert found.duration == pytest.approx(1.0)
     assert found.limits == alone.limits
 
 
-def test_ways_there_and_back_count_by_their_time():
-    robot = load("omron_mini_delta")
-    slow, fast = (
-        torques(robot, pick_and_place(robot, duration=T, rate=100), friction=False)
-        for T in (2.0, 0.5)
-    )
-    both = Cycle("", "", (slow, fast))
-    assert both.duration == pytest.approx(2.5)
-    assert np.allclose(both.rms**2, (2.0 * slow.rms**2 + 0.5 * fast.rms**2) / 2.5)
-    assert np.allclose(both.peak, np.abs(fast.tau).max(axis=0))
-    speeds = np.abs(np.asarray(fast.joints.qd)).max(axis=0)
-    assert np.allclose(both.speed, speeds)
-    assert [use.name for use in both.limits] == sorted(
-        {use.name for use in slow.limits},
-        key=lambda name: -max(u.use for u in (*slow.limits, *fast.limits) if u.name == name),
-    )
+def test_ways_there_and_back_count_by_their_time(found):
+    (there,) = found.demands
+    worse = tuple(use._replace(use=2 * use.use) for use in there.limits[-1:])
+    back = there._replace(t=0.25 * there.t, tau=-3 * there.tau, limits=worse)
+    both = Cycle("", "", (there, back))
+    assert both.duration == pytest.approx(1.25)
+    assert np.allclose(both.rms**2, (there.rms**2 + 0.25 * 9 * there.rms**2) / 1.25)
+    assert np.allclose(both.peak, 3 * found.peak)
+    assert np.allclose(both.speed, np.abs(np.asarray(there.joints.qd)).max(axis=0))
+    assert {use.name for use in both.limits} == {use.name for use in there.limits}
+    assert worse[0] in both.limits
+    uses = [use.use for use in both.limits]
+    assert uses == sorted(uses, reverse=True)
 
 
 def test_a_3prs_moves_up_and_down_within_its_reach():
@@ -53,7 +57,7 @@ def test_a_3prs_moves_up_and_down_within_its_reach():
 
 def test_a_motion_shrinks_until_it_fits():
     robot = load("d3s_800")
-    limits = robot.limits.model_copy(update={"joint_angle": (-0.1, 0.1)})
+    limits = robot.limits.model_copy(update={"rod_tilt": 0.15})
     motion, title = fitting_motion(robot.model_copy(update={"limits": limits}))
     assert "400 mm across" not in title
     check_motion(build(robot), limits, motion)

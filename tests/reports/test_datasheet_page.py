@@ -1,6 +1,7 @@
 """The data sheet as a page: sections for all robots, and a sentence where a file has no numbers."""
 
 import re
+from html import unescape
 
 import pytest
 
@@ -36,7 +37,7 @@ def made(robot):
 def section(text, title):
     """What stands under a heading, without figures."""
     part = text.split(f"<h2>{title}</h2>")[1].split("<h2>")[0]
-    return re.sub(r"<img [^>]*>", "<img>", part)
+    return unescape(re.sub(r"<img [^>]*>", "<img>", part))
 
 
 def test_a_robot_of_geometry_alone_says_what_its_file_has_not():

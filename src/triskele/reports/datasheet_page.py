@@ -273,13 +273,18 @@ def _stiffness(asked: _Asked) -> list[str]:
         return parts
     model = _bending(asked)
     units = ["m"] * 3 + ["rad"] * 3
-    at = ", ".join(f"{1e3 * value + 0.0:.4g}" for value in asked.home[:3])
-    x, y, z = (1e3 * float(value) + 0.0 for value in sag(model, asked.home).position)
+    at = ", ".join(f"{_millimetres(value):g}" for value in asked.home[:3])
+    x, y, z = (f"{_millimetres(value):.3f}" for value in sag(model, asked.home).position)
     return [
         paragraph(f"Of the platform at home ({at} mm), motors held:"),
         _matrix(list(_AXES), units, platform_stiffness(model, asked.home)),
-        paragraph(f"It sags under its weight by ({x:.3f}, {y:.3f}, {z:.3f}) mm."),
+        paragraph(f"It sags under its weight by ({x}, {y}, {z}) mm."),
     ]
+
+
+def _millimetres(value: object) -> float:
+    """Rounded, without a negative zero."""
+    return round(1e3 * float(np.asarray(value)), 3) + 0.0
 
 
 def _bending(asked: _Asked) -> FlexibleRobot:
