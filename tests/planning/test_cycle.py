@@ -10,7 +10,6 @@ from triskele.kinematics.build import build
 from triskele.kinematics.cycles import check_motion, pick_and_place
 from triskele.planning.cycle import Cycle, fitting_motion, shown_cycle
 
-
 OMRON = load("omron_mini_delta")
 
 

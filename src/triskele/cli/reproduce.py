@@ -11,7 +11,7 @@ import typer
 
 from triskele.cli.inputs import AsJson, whole
 from triskele.cli.output import note, output_path, print_json, print_rows, progress_bars
-from triskele.cli.workers import compile_hastily, run_studies
+from triskele.cli.workers import run_studies
 from triskele.errors import InputError, UnknownName, did_you_mean
 from triskele.studies.catalogue import STUDIES, Entry
 
@@ -51,7 +51,6 @@ def reproduce(
     if jobs is not None and jobs < 1:
         raise InputError(f"--jobs is {jobs}; it must be positive.")
     target = _page_path(html)
-    compile_hastily()
     start = time.monotonic()
     studies = _run(entries, jobs or min(os.cpu_count() or 1, _MOST_JOBS))
     _write(studies, entries, time.monotonic() - start, target, figures)

@@ -37,6 +37,8 @@ def run_studies(
     if jobs > 1 and len(entries) > 1:
         found = _side_by_side(entries, jobs, report, done)
         return [found[name] for name in entries]
+    if all(entry.hasty for entry in entries.values()):  # it is one setting for the process
+        _compile_hastily()
     studies = []
     for name, entry in entries.items():
         report(name, 0.0)
@@ -46,10 +48,10 @@ def run_studies(
     return studies
 
 
-def compile_hastily() -> None:
-    """Leave optimisation out where the user has no settings of his own.
+def _compile_hastily() -> None:
+    """Leave optimisation out, where the user has no settings of his own.
 
-    A study runs most of its code once: to compile it takes longer than to run it.
+    Most studies run their code once: to optimise it takes longer than to run it.
     """
     if os.environ.get("XLA_FLAGS") == QUICK_XLA:
         os.environ["XLA_FLAGS"] = _HASTY_XLA
@@ -113,50 +115,51 @@ def _side_by_side(
         while waiting or running:
             while waiting and len(running) < jobs:
                 name = waiting.pop(0)
-                pipe, worker = _started(name, entries[name].module)
+                pipe, worker = _started(name, entries[name])
                 running[pipe] = worker
                 report(name, 0.0)
             for pipe in wait(list(running)):
                 assert isinstance(pipe, Connection), "these are what was waited for"
                 worker = running[pipe]
-                said = _said(pipe, worker)
-                if isinstance(said, float):
-                    report(worker.name, said)
-                    continue
-                found[worker.name] = said
-                del running[pipe]
-                _end([worker])
-                report(worker.name, 1.0)
-                done(said)
+                part, study = _said(pipe, worker)
+                report(worker.name, part)
+                if study is not None:
+                    found[worker.name] = study
+                    del running[pipe]
+                    _end([worker])
+                    done(study)
     finally:
         _end(running.values())
     return found
 
 
-def _started(name: str, module: str) -> tuple[Connection, _Worker]:
+def _started(name: str, entry: "Entry") -> tuple[Connection, _Worker]:
     context = get_context("spawn")
     ours, theirs = context.Pipe(duplex=False)
-    process = context.Process(target=_work, args=(name, module, theirs), daemon=True)
+    process = context.Process(target=_work, args=(name, entry, theirs), daemon=True)
     process.start()
     theirs.close()  # so that the pipe ends when the process does
     return ours, _Worker(name, process)
 
 
-def _work(name: str, module: str, pipe: Connection) -> None:
+def _work(name: str, entry: "Entry", pipe: Connection) -> None:
     """What a process does."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")  # a GPU is shared
-    pipe.send(studied(name, module, lambda part: pipe.send(float(part))))
+    if entry.hasty:
+        _compile_hastily()
+    study = studied(name, entry.module, lambda part: pipe.send((float(part), None)))
+    pipe.send((1.0, study))
 
 
-def _said(pipe: Connection, worker: _Worker) -> "float | Study":
-    """The progress of a study, or all of it."""
+def _said(pipe: Connection, worker: _Worker) -> "tuple[float, Study | None]":
+    """How much of a study is done, and the study if that is all of it."""
     try:
         return pipe.recv()
     except (EOFError, OSError):
         worker.process.join()
-        code = worker.process.exitcode
-        return _failed(worker.name, f"its process ended with code {code} and without a result")
+        why = f"its process ended with code {worker.process.exitcode} and without a result"
+        return 1.0, _failed(worker.name, why)
 
 
 def _end(workers: "Iterable[_Worker]") -> None:

@@ -1,6 +1,6 @@
 """Findings of studies beside one another: differences, numbered reasons, a count by paper."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from triskele.studies.catalogue import Entry
@@ -58,7 +58,7 @@ class Tally(NamedTuple):
         return sum(self.counts)
 
 
-def tallies(studies: Sequence[Study], entries: dict[str, Entry]) -> list[Tally]:
+def tallies(studies: Sequence[Study], entries: Mapping[str, Entry]) -> list[Tally]:
     """Verdicts by paper."""
     papers: dict[str, list[Finding]] = {}
     for study in studies:

@@ -52,7 +52,7 @@ def studies_page(
         title,
         paragraph(f"triskele {version}; computed in {_minutes(seconds)}.", "quiet"),
         heading("Summary"),
-        _summary(studies, dict(entries)),
+        _summary(studies, entries),
         listing(_WORDS),
         links([(entries[study.name].title, study.name) for study in studies])
         if len(studies) > 1
@@ -61,7 +61,7 @@ def studies_page(
     )
 
 
-def _summary(studies: Sequence[Study], entries: dict[str, Entry]) -> str:
+def _summary(studies: Sequence[Study], entries: Mapping[str, Entry]) -> str:
     found = tallies(studies, entries)
     rows: list[Sequence[Text]] = [
         (
