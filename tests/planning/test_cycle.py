@@ -78,4 +78,4 @@ def test_the_rated_cycle_is_the_one_of_the_command_rate():
     assert found.remark == ""
     assert len(found.demands) == 2
     assert found.demands[0].t[-1] == pytest.approx(there.duration, abs=1e-3)
-    assert max(use.use for use in found.limits) < 1.01
+    assert max(use.use for use in found.limits) == 1.0

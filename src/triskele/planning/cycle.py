@@ -25,6 +25,7 @@ from triskele.planning.plan import plan
 Progress = Callable[[float], None]
 _HALVINGS = 6  #: of a motion that does not fit
 _PERIOD = 1e-3  #: of samples [s]
+_TOLERATED = 1.005  #: use of a limit between the points of a plan
 _SWING = 0.02  #: of a bar, to begin with
 
 
@@ -91,8 +92,14 @@ def rated_cycle(
     ways = []
     for k, way in enumerate((there, there.reversed())):
         found = plan(robot, way, payload, progress=lambda part, k=k: report((k + part) / 2))
-        ways.append(torques(robot, found.motion(period=_PERIOD), payload))
+        ways.append(_at_limits(torques(robot, found.motion(period=_PERIOD), payload)))
     return Cycle("25/305/25 mm cycle, there and back", "", tuple(ways), payload)
+
+
+def _at_limits(demands: MotionDemands) -> MotionDemands:
+    """Samples of a plan are at a limit, not beyond it, where they are so by its tolerance."""
+    uses = (use._replace(use=1.0) if 1 < use.use <= _TOLERATED else use for use in demands.limits)
+    return demands._replace(limits=tuple(uses))
 
 
 def fitting_motion(robot: Robot) -> tuple[Motion, str]:

@@ -220,14 +220,11 @@ def _limits(found: Cycle) -> list[str]:
             f"{use.worst:.4g}",
             f"{use.allowed:.4g}",
             use.unit,
-            Marked(f"{100 * use.use:.0f}", "bad" if use.use > _TOLERATED else ""),
+            Marked(f"{100 * use.use:.0f}", "bad" if use.exceeded else ""),
         )
         for use in found.limits
     ]
     return [table(("limit", "asked for", "allowed", "unit", "use [%]"), rows)]
-
-
-_TOLERATED = 1.005  #: samples of a plan may exceed a limit by this much between its points
 
 
 def _payloads(asked: _Asked) -> list[str]:
