@@ -43,7 +43,7 @@ def reproduce(
     Tables are printed, and a page is written with all figures, reasons and assumptions. The exit
     code is 1 if a study fails; the others are reported all the same.
 
-    Example: triskele reproduce rigid_delta
+    Example: triskele reproduce rigid_delta --html rigid.html
     """
     entries = _chosen(name)
     if figures is not None and not figures.is_dir():
