@@ -73,7 +73,10 @@ def excitation_figure(title: str, found: Excitation) -> Figure:
             axes[k].set_xlabel("t [s]")
         finite = np.isfinite(found.history)
         axes[-1].plot(np.flatnonzero(finite), found.history[finite], lw=1.0)
-        condition = found.criterion == "condition"
-        axes[-1].set_ylabel("condition\nnumber [1]" if condition else "mean of -log\neigenvalues [1]")
+        labels = {
+            "condition": "condition\nnumber [1]",
+            "d-optimal": "mean of -log\neigenvalues [1]",
+        }
+        axes[-1].set_ylabel(labels[found.criterion])
         axes[-1].set_xlabel("step of the search")
     return figure
