@@ -37,12 +37,12 @@ def _entry(
 STUDIES: Mapping[str, Entry] = dict(
     [
         _entry("rigid_delta", "Rigid Delta with Lagrange multipliers", _KUO, 8.0),
-        _entry("flexible_delta", "Delta with flexible links", _KUO, 40.0),
+        _entry("flexible_delta", "Delta with flexible links", _KUO, 50.0),
         _entry(
-            "d3s800", "Delta robot as a multibody system with Lagrange multipliers", _ELSHAMI, 40.0
+            "d3s800", "Delta robot as a multibody system with Lagrange multipliers", _ELSHAMI, 30.0
         ),
         _entry(
-            "irb360_planning", "Time-optimal motion of a Delta robot under joint loads", _GNAD, 50.0
+            "irb360_planning", "Time-optimal motion of a Delta robot under joint loads", _GNAD, 70.0
         ),
         _entry(
             "irb360_identification",
@@ -50,7 +50,7 @@ STUDIES: Mapping[str, Entry] = dict(
             _GNAD,
             100.0,
         ),
-        _entry("virtual_sensor", "A virtual sensor for a Delta with flexible links", _BENGOA, 40.0),
+        _entry("virtual_sensor", "A virtual sensor for a Delta with flexible links", _BENGOA, 60.0),
         _entry("compliant_3prs", "Compliant 3PRS as a mechatronic system", _RUIZ, 110.0, False),
     ]
 )  #: in the order in which they are shown
