@@ -9,14 +9,11 @@ PIP := PIP_CONSTRAINT=$(CURDIR)/constraints.txt PIP_DISABLE_PIP_VERSION_CHECK=1 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 18
 
-demo: install ## show a robot, its workspace, a motion, what it takes and the fastest one, in out/
+demo: install ## draw a robot, and compute the published experiments anew, in out/
 	@mkdir -p out
 	$(BIN)/triskele show abb_irb360_6_1600 --out out/robot.png
-	$(BIN)/triskele workspace abb_irb360_6_1600 --out out/workspace.png
-	$(BIN)/triskele motion abb_irb360_6_1600 pick-and-place --joints --out out/motion.csv --figure out/motion.png
-	$(BIN)/triskele torques abb_irb360_6_1600 --length 0.6 --height 0.15 --duration 1.2 --payload plate --out out/torques.csv --figure out/torques.png
-	$(BIN)/triskele plan abb_irb360_6_1600 --payload plate --out out/plan.csv --figure out/plan.png
-	@echo "Done. Open out/robot.png, workspace.png, motion.png, torques.png and plan.png; out/*.csv have the samples."
+	$(BIN)/triskele reproduce
+	@echo "Done. Open out/reproduce.html, the page of all experiments, and out/robot.png."
 
 install: $(VENV)/.runtime ## set up .venv with the package alone
 

@@ -13,6 +13,7 @@ from triskele.flexible.modes import (
     PARAMETERS,
     frequencies_at,
     modes,
+    platform_stiffness,
     rest_matrices,
     sag,
     sensitivities,
@@ -270,3 +271,19 @@ def test_a_pose_and_its_payload_turn_together_by_a_third():
     here, there = (0.3, 0.1, -0.95, 0.4), (0.3 * c - 0.1 * s, 0.3 * s + 0.1 * c, -0.95, 0.4 + third)
     assert np.allclose(w(robot, there, 20), w(robot, here, 20), rtol=1e-9)
     assert np.abs(w(robot, (*there[:3], 0.4), 20) / w(robot, here, 20) - 1).max() > 1e-4
+
+
+def test_the_stiffness_of_the_platform_carries_a_weight_that_is_hung_on_it():
+    heavier = flexible(load("flexible_delta"), Payload(mass=0.2))
+    x = (0.05, 0.02, -0.5)
+    lowered = np.concatenate(
+        [
+            np.asarray(a) - np.asarray(b)
+            for a, b in zip(sag(heavier, x)[1:], sag(ROBOT, x)[1:], strict=True)
+        ]
+    )
+    K = platform_stiffness(ROBOT, x)
+    assert np.allclose(K, K.T, rtol=1e-9, atol=1e-9 * np.abs(K).max())
+    assert np.linalg.eigvalsh(K)[0] > 0
+    force = K @ lowered
+    assert np.allclose(force, [0, 0, -0.2 * 9.81, 0, 0, 0], atol=1e-7)

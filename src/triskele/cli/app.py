@@ -1,7 +1,8 @@
 """The commands and the one boundary where errors become a sentence and an exit code.
 
-Exit codes: 0 success, 2 a mistake in what was given (one sentence on stderr), 130 stopped
-by the user. Anything else is our mistake and shows its traceback.
+Exit codes: 0 success, 1 a published experiment that could not be computed, 2 a mistake in what was
+given (one sentence on stderr), 130 stopped by the user. Anything else is our mistake and shows its
+traceback.
 """
 
 import os
@@ -26,6 +27,7 @@ from triskele.cli import (
     sensing,
     view,
 )
+from triskele.cli.workers import QUICK_XLA
 from triskele.errors import TriskeleError
 
 app = typer.Typer(
@@ -92,7 +94,7 @@ def shorten_waiting() -> None:
 
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     if "XLA_FLAGS" not in os.environ and version("jaxlib").startswith(_KNOWN_XLA):
-        os.environ["XLA_FLAGS"] = "--xla_cpu_use_fusion_emitters=false"
+        os.environ["XLA_FLAGS"] = QUICK_XLA
 
 
 def keep_compiled() -> None:

@@ -24,6 +24,7 @@ from triskele.errors import InputError, UnknownName, did_you_mean
 if TYPE_CHECKING:
     from jaxtyping import Array
 
+    from triskele.compliant.stiffness import NaturalModes
     from triskele.control.bandwidth import Bandwidth, Method, Servo, StabilityMap
     from triskele.control.cascade import Cascade, FeedForward
     from triskele.control.track import Tracking
@@ -384,30 +385,16 @@ def sprung_modes(
     for place, value in chosen.items():
         if value not in (None, False):
             raise InputError(f"{place} is for links that bend; those of a 3PRS are rigid.")
-    import equinox as eqx
-    import jax.numpy as jnp
-
-    from triskele.compliant.stiffness import natural_modes
-    from triskele.dynamics.robot import rigid
-    from triskele.laws.actuators import actuators, at_joints
+    from triskele.compliant.stiffness import modes_by_drives
+    from triskele.kinematics.reach import check_reach
 
     robot, coordinates = asked.robot, asked.mechanism.platform_coordinates
     robot.require("flexures", "modes")
     x = asked.home
     if at is not None:
         x = vector(at, coordinates, f"a pose of {robot.name}", "--at")
-    from triskele.kinematics.reach import check_reach
-
     check_reach(asked.mechanism, robot.limits, x, "--at")
-    load = rigid(robot, payload)
-    bare = eqx.tree_at(lambda r: r.rotors, load, jnp.zeros_like(load.rotors))
-    found = {"sliders free, motors off": natural_modes(bare, x)}
-    if robot.motors is not None and robot.motors.drives is not None:
-        drives = actuators(robot, len(load.rotors))
-        if drives.coupling is not None:
-            driven = eqx.tree_at(lambda r: r.rotors, load, at_joints(robot, drives))
-            found["sliders and belts free"] = natural_modes(driven, x)
-            found["motors locked"] = natural_modes(driven, x, drives, "locked")
+    found = modes_by_drives(robot, payload, x)
     data = {
         name: [
             {
@@ -420,27 +407,19 @@ def sprung_modes(
         ]
         for name, item in found.items()
     }
-    return {"modes": data}, lambda: _print_modes(data, asked)
+    return {"modes": data}, lambda: _print_modes(found, asked)
 
 
-def _print_modes(data: dict, asked: Asked) -> None:
-    import numpy as np
+def _print_modes(found: "dict[str, NaturalModes]", asked: Asked) -> None:
+    from triskele.compliant.stiffness import moving_coordinates
 
-    from triskele.numerics import stacked
-
-    units = np.asarray(stacked(asked.mechanism.scales().platform))
-    rows = []
-    for name, modes in data.items():
-        f = np.array([mode["frequency"] for mode in modes])
-        shapes = units * np.array([list(mode["shape"].values()) for mode in modes])
-        for mode in modes:
-            # Of modes at one frequency any mixture is one: they are shown together.
-            alike = np.isclose(f, mode["frequency"], rtol=1e-4)
-            moved = np.sqrt((shapes[alike] ** 2).sum(axis=0))
-            parts = [
-                c for c, size in zip(mode["shape"], moved, strict=True) if size > moved.max() / 3
-            ]
-            rows.append((name, f"{mode['frequency']:.4g}", ", ".join(parts)))
+    rows = [
+        (name, f"{f:.4g}", ", ".join(moving))
+        for name, item in found.items()
+        for f, moving in zip(
+            item.frequencies, moving_coordinates(asked.mechanism, item), strict=True
+        )
+    ]
     print_rows(rows, ("drives", "Hz", "platform moves"))
 
 

@@ -1,6 +1,5 @@
 """Commands about robot files: robots, show, init, check, schema."""
 
-import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,6 +13,7 @@ from triskele.cli.output import (
     output_path,
     print_json,
     print_rows,
+    progress_bar,
     write_json,
 )
 from triskele.errors import DescriptionError, InputError
@@ -47,6 +47,9 @@ def show(
     out: Annotated[
         Path | None, typer.Option(help="Write a figure (.png, .svg, .pdf) or the data (.json).")
     ] = None,
+    html: Annotated[
+        Path | None, typer.Option(help="Write a page with workspace, torques, stiffness, modes.")
+    ] = None,
 ) -> None:
     """Show what a robot is: geometry, mobility, home, margins, what is assumed.
 
@@ -55,9 +58,11 @@ def show(
     from triskele.description.load import load_any
     from triskele.description.mechanism import Mechanism
 
-    target = output_path(out, *FIGURES, ".json")
+    target, sheet_page = output_path(out, *FIGURES, ".json"), output_path(html, ".html")
     described = load_any(robot)
     if isinstance(described, Mechanism):
+        if sheet_page is not None:
+            raise InputError(f"--html is for robots; {described.name} is a mechanism.")
         _show_mechanism(described, target, json)
         return
     from triskele.reports.datasheet import datasheet
@@ -70,6 +75,8 @@ def show(
     if target is not None:
         _write_sheet(sheet, data, target)
         note(f"wrote {target}")
+    if sheet_page is not None:
+        _write_page(sheet, sheet_page)
     if json:
         print_json(data)
     else:
@@ -213,6 +220,17 @@ def _write_sheet(sheet: "Datasheet", data: dict[str, object], target: Path) -> N
     save_figure(robot_figure(sheet.robot, sheet.mechanism, home), target)
 
 
+def _write_page(sheet: "Datasheet", target: Path) -> None:
+    from importlib.metadata import version
+
+    from triskele.description.files import write_whole
+    from triskele.reports.datasheet_page import datasheet_page
+
+    with progress_bar("data sheet") as progress:
+        text = datasheet_page(sheet, version("triskele"), progress)
+    note(f"wrote {write_whole(target, text)}")
+
+
 def _print_sheet(sheet: "Datasheet") -> None:
     robot = sheet.robot
     typer.echo(f"{robot.title} ({robot.name})")
@@ -249,29 +267,6 @@ def _sections(robot: "Robot") -> list[str]:
 
 def _print_state(sheet: "Datasheet") -> None:
     """Mobility, home, residual and margins of a data sheet."""
-    free, redundant = sheet.mobility.freedom, sheet.mobility.redundant
-    rows = [
-        (
-            "degrees of freedom",
-            f"{free}",
-            f"{sheet.mobility.bodies} bodies, {redundant} "
-            f"redundant constraint{'' if redundant == 1 else 's'}",
-        ),
-        ("assembly residual", f"{sheet.residual:.1e} m", "largest gap of a loop at home"),
-        ("singularity, type 1", f"{sheet.type1:.3f}", "margin at home; 0 is a stretched leg"),
-        ("singularity, type 2", f"{sheet.type2:.3f}", "margin at home; 0 is a loose platform"),
-    ]
-    units = dict((*sheet.mechanism.platform_coordinates, *sheet.mechanism.joint_coordinates))
-    for title, values in (("home", sheet.home), ("joints at home", sheet.joints_at_home)):
-        parts = (f"{name} {_shown(value, units[name])}" for name, value in values.items())
-        rows.append((title, ", ".join(parts), ""))
-    bodies = sheet.robot.bodies
-    judged = "feasible" if not sheet.problems else "NOT feasible"
-    rows.append(("inertia", judged if bodies is not None else "not given", ""))
-    print_rows(rows)
+    from triskele.reports.datasheet import state_rows
 
-
-def _shown(value: float, unit: str) -> str:
-    """A value in mm or deg, without a negative zero."""
-    factor, name = {"m": (1e3, "mm"), "rad": (180 / math.pi, "deg")}[unit]
-    return f"{round(factor * value, 4) + 0.0:g} {name}"
+    print_rows(state_rows(sheet))

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -13,6 +14,9 @@ from triskele.description.files import check_writable, write_whole
 from triskele.description.provenance import Fact
 from triskele.description.tables import Table, write_table
 from triskele.errors import InputError
+
+if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
 
 FIGURES = (".png", ".svg", ".pdf")
 TABLES = (".csv", ".parquet")
@@ -127,17 +131,37 @@ def progress_bar(label: str) -> Iterator[Callable[[float], None]]:
 
     Only on a terminal: a file gets no bars.
     """
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-
     start = time.monotonic()
-    columns = (TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn())
-    console = Console(file=sys.stderr)
-    hidden = not console.is_terminal
-    with Progress(*columns, console=console, transient=True, disable=hidden) as bar:
+    with _bars() as bar:
         task = bar.add_task(label, total=1.0, visible=False)
 
         def report(part: float) -> None:
             bar.update(task, completed=part, visible=time.monotonic() - start > PATIENCE)
 
         yield report
+
+
+@contextmanager
+def progress_bars(count: int) -> Iterator[Callable[[str, float], None]]:
+    """The same for `count` pieces of work: their name, and how much of it is done.
+
+    Each has a bar from when it is first heard of until it is done.
+    """
+    with _bars() as bar:
+        tasks: dict[str, TaskID] = {}
+
+        def report(name: str, part: float) -> None:
+            if name not in tasks:
+                tasks[name] = bar.add_task(f"{len(tasks) + 1} of {count}: {name}", total=1.0)
+            bar.update(tasks[name], completed=part, visible=part < 1)
+
+        yield report
+
+
+def _bars() -> "Progress":
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn())
+    console = Console(file=sys.stderr)
+    return Progress(*columns, console=console, transient=True, disable=not console.is_terminal)

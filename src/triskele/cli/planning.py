@@ -145,7 +145,10 @@ def rate(
     task = _task(robot, given, not frictionless, None, "minimum-time")
     options = {} if turn is None else {"turn": turn}
     there = route(Asked(task.robot, task.mechanism, options), "rating-cycle")
-    legs = _planned(task, [there, _reversed(there)])
+    from triskele.kinematics.path import Rounded
+
+    assert isinstance(there, Rounded), "the cycle runs along way-points"
+    legs = _planned(task, [there, there.reversed()])
     files = _drawn(task, legs, table, drawing)
     data = {"path": "rating-cycle", **_summary(task, legs)}
     _write(*files, table, drawing)
@@ -321,13 +324,6 @@ def _planned(task: _Task, paths: "Sequence[AbstractPath]") -> list[_Leg]:
             )
             plans.append(found)
     return [_replayed(task, found) for found in plans]
-
-
-def _reversed(path: "AbstractPath") -> "AbstractPath":
-    from triskele.kinematics.path import Rounded
-
-    assert isinstance(path, Rounded), "the cycle runs along way-points"
-    return Rounded(path.way_points[::-1], path.radius)
 
 
 def _replayed(task: _Task, found: "Plan") -> _Leg:

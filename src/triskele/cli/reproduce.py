@@ -1,80 +1,149 @@
 """The command `reproduce`: published experiments, the paper's value beside ours."""
 
-from importlib import import_module
+import os
+import textwrap
+import time
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from triskele.cli.inputs import AsJson
-from triskele.cli.output import note, print_json, print_rows, progress_bar
+from triskele.cli.inputs import AsJson, whole
+from triskele.cli.output import note, output_path, print_json, print_rows, progress_bars
+from triskele.cli.workers import run_studies
 from triskele.errors import InputError, UnknownName, did_you_mean
+from triskele.studies.catalogue import STUDIES, Entry
 
 if TYPE_CHECKING:
     from triskele.studies.study import Study
 
-STUDIES = (
-    "rigid_delta",
-    "d3s800",
-    "irb360_planning",
-    "flexible_delta",
-    "virtual_sensor",
-    "irb360_identification",
-    "compliant_3prs",
-)  #: in the order they run
+PAGE = Path("out/reproduce.html")
+_WIDTH = 100  #: of wrapped lines
+_MOST_JOBS = 4  #: by default; each takes about 1 GB
 
 
 def reproduce(
     name: Annotated[str | None, typer.Argument(help=f"{', '.join(STUDIES)}; all if none.")] = None,
     json: AsJson = False,
+    html: Annotated[Path, typer.Option(help="The page to write, figures inside.")] = PAGE,
     figures: Annotated[Path | None, typer.Option(help="Folder to write the figures to.")] = None,
+    jobs: Annotated[
+        int | None,
+        typer.Option(
+            help="Studies at a time.",
+            show_default="as cores, up to 4",
+            parser=whole,
+            metavar="<int>",
+        ),
+    ] = None,
 ) -> None:
     """Published experiments: the paper's value, ours, and whether they agree.
 
-    Example: triskele reproduce rigid_delta
+    Tables are printed, and a page is written with all figures, reasons and assumptions. The exit
+    code is 1 if a study fails; the others are reported all the same.
+
+    Example: triskele reproduce rigid_delta --html rigid.html
     """
-    if name is not None and name not in STUDIES:
-        raise UnknownName(f"There is no study '{name}'. {did_you_mean(name, STUDIES)}")
+    entries = _chosen(name)
     if figures is not None and not figures.is_dir():
         raise InputError(f"--figures {figures}: there is no such folder; make it first.")
-    studies = [_run(study) for study in ([name] if name else STUDIES)]
-    for study in studies:
-        _write_figures(study, figures)
+    if jobs is not None and jobs < 1:
+        raise InputError(f"--jobs is {jobs}; it must be positive.")
+    target = _page_path(html)
+    start = time.monotonic()
+    studies = _run(entries, jobs or min(os.cpu_count() or 1, _MOST_JOBS))
+    _write(studies, entries, time.monotonic() - start, target, figures)
     rows = [finding._asdict() for study in studies for finding in study.findings]
     if json:
         print_json({"rows": rows})
-        return
-    for study in studies:
-        _print(study)
+    else:
+        _print(studies, entries)
+    note(f"wrote {target}")
+    if any(row["verdict"] == "failed" for row in rows):
+        raise typer.Exit(1)
 
 
-def _run(name: str) -> "Study":
-    study = import_module(f"triskele.studies.{name}")
-    with progress_bar(name) as report:
-        return study.run(report)
+def _chosen(name: str | None) -> dict[str, Entry]:
+    if name is None:
+        return dict(STUDIES)
+    if name not in STUDIES:
+        raise UnknownName(f"There is no study '{name}'. {did_you_mean(name, STUDIES)}")
+    return {name: STUDIES[name]}
 
 
-def _write_figures(study: "Study", folder: Path | None) -> None:
-    if folder is None:
-        return
+def _page_path(html: Path) -> Path:
+    """Where the page goes; the folder of the usual one is made."""
+    if html == PAGE:
+        html.parent.mkdir(exist_ok=True)
+    target = output_path(html, ".html")
+    assert target is not None, "a path was given"
+    return target
+
+
+def _run(entries: Mapping[str, Entry], jobs: int) -> "list[Study]":
+    finished = 0
+
+    def done(study: "Study") -> None:
+        nonlocal finished
+        finished += 1
+        note(f"{finished} of {len(entries)}: {study.name}, {study.seconds:.0f} s")
+
+    with progress_bars(len(entries)) as report:
+        return run_studies(entries, jobs, report, done)
+
+
+def _write(
+    studies: "Sequence[Study]",
+    entries: Mapping[str, Entry],
+    seconds: float,
+    target: Path,
+    figures: Path | None,
+) -> None:
+    from importlib.metadata import version
+
+    from triskele.description.files import write_whole
     from triskele.reports.figures import save_figure
+    from triskele.studies.page import studies_page
 
-    for name, figure in study.figures.items():
-        note(f"wrote {save_figure(figure, folder / f'{study.name}_{name}.png')}")
+    write_whole(target, studies_page(studies, entries, version("triskele"), seconds))
+    for study in studies if figures is not None else ():
+        for name, figure in study.figures.items():
+            note(f"wrote {save_figure(figure, Path(figures) / f'{study.name}_{name}.png')}")  # pyright: ignore[reportArgumentType]
 
 
-def _print(study: "Study") -> None:
-    typer.echo(f"{study.title} ({study.source})")
+def _print(studies: "Sequence[Study]", entries: Mapping[str, Entry]) -> None:
+    from triskele.studies.compared import VERDICTS, sum_of, tallies
+
+    for study in studies:
+        _print_study(study, entries[study.name])
+        typer.echo("")
+    found = tallies(studies, entries)
+    rows = [
+        (textwrap.shorten(item.paper, 52, placeholder=" ..."), *map(str, item.counts))
+        for item in (*found, sum_of(found))
+    ]
+    print_rows(rows, ("paper", *VERDICTS))
+
+
+def _print_study(study: "Study", entry: Entry) -> None:
+    from triskele.studies.compared import difference, reasons, shown
+
+    typer.echo(textwrap.fill(f"{entry.title} ({entry.paper})", _WIDTH))
+    numbers = reasons(study.findings)
     rows = [
         (
             finding.quantity,
-            "-" if finding.paper is None else f"{finding.paper:.5g}",
-            "-" if finding.ours is None else f"{finding.ours:.5g}",
+            shown(finding.paper),
+            shown(finding.ours),
+            difference(finding),
             finding.unit,
             finding.verdict,
+            numbers.get(finding.reason, ""),
         )
         for finding in study.findings
     ]
-    print_rows(rows, ("quantity", "paper", "ours", "unit", "verdict"))
-    for reason in dict.fromkeys(finding.reason for finding in study.findings if finding.reason):
-        typer.echo(f"because {reason}")
+    print_rows(rows, ("quantity", "paper", "ours", "difference", "unit", "verdict", "why"))
+    for text, number in numbers.items():
+        indent = " " * len(f"{number}: ")
+        typer.echo(textwrap.fill(f"{number}: {text}", _WIDTH, subsequent_indent=indent))

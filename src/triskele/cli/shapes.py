@@ -361,7 +361,7 @@ def _cornered(asked: Asked) -> "AbstractPath":
 def _rating_way(asked: Asked) -> "AbstractPath":
     from triskele.kinematics import cycles
 
-    return _moved(asked, _path_of(cycles.rating_cycle(asked.robot, rate=10)))
+    return _moved(asked, cycles.way_of(cycles.rating_cycle(asked.robot, rate=10)))
 
 
 def _default_way(asked: Asked) -> "Rounded":
@@ -375,14 +375,7 @@ def _default_way(asked: Asked) -> "Rounded":
         radius=asked.positive("radius"),
         rate=10,
     )
-    return _path_of(motion)
-
-
-def _path_of(motion: "Motion") -> "Rounded":
-    from triskele.kinematics.path import Rounded
-
-    assert isinstance(motion.path, Rounded), "cycles run along way-points"
-    return motion.path
+    return cycles.way_of(motion)
 
 
 def _moved(asked: Asked, path: "Rounded") -> "Rounded":

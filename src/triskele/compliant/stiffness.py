@@ -22,11 +22,13 @@ import numpy as np
 from jaxtyping import Array, Float
 from numpy.typing import ArrayLike
 
+from triskele.description.schema import Payload, Robot
 from triskele.dynamics.energy import potential_energy
 from triskele.dynamics.forward import mass_matrix
-from triskele.dynamics.robot import RigidRobot
+from triskele.dynamics.robot import RigidRobot, rigid
 from triskele.errors import InputError
-from triskele.laws.actuators import Actuators
+from triskele.kinematics.mechanism import AbstractMechanism
+from triskele.laws.actuators import Actuators, actuators, at_joints
 from triskele.numerics import stacked
 
 Drives = Literal["free", "locked"]
@@ -83,6 +85,41 @@ def natural_modes(
             f"is negative (eigenvalue {square[0]:.3g} 1/s^2). It needs springs, or control."
         )
     return NaturalModes(np.sqrt(square) / (2 * np.pi), shapes, K, M)
+
+
+def modes_by_drives(robot: Robot, payload: Payload | None, x: ArrayLike) -> dict[str, NaturalModes]:
+    """Modes of a robot file at `x`: sliders free; where it has couplings, with and without motors.
+
+    Keys say what holds the sliders.
+    """
+    robot.require("flexures", "modes")
+    load = rigid(robot, payload)
+    bare = eqx.tree_at(lambda r: r.rotors, load, jnp.zeros_like(load.rotors))
+    found = {"sliders free, motors off": natural_modes(bare, x)}
+    if robot.motors is not None and robot.motors.drives is not None:
+        drives = actuators(robot, len(load.rotors))
+        if drives.coupling is not None:
+            driven = eqx.tree_at(lambda r: r.rotors, load, at_joints(robot, drives))
+            found["sliders and belts free"] = natural_modes(driven, x)
+            found["motors locked"] = natural_modes(driven, x, drives, "locked")
+    return found
+
+
+def moving_coordinates(mechanism: AbstractMechanism, found: NaturalModes) -> list[list[str]]:
+    """Platform coordinates that move most in each mode.
+
+    Of modes at one frequency any mixture is one: they are taken together.
+    """
+    units = np.asarray(stacked(mechanism.scales().platform))
+    names = [c.name for c in mechanism.platform_coordinates]
+    shapes = units * found.shapes.T
+    moving = []
+    for frequency in found.frequencies:
+        alike = np.isclose(found.frequencies, frequency, rtol=1e-4)
+        moved = np.sqrt((shapes[alike] ** 2).sum(axis=0))
+        most = moved.max() / 3
+        moving.append([name for name, size in zip(names, moved, strict=True) if size > most])
+    return moving
 
 
 def _eigen(M: np.ndarray, K: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -137,6 +137,17 @@ def frequencies_at(
     return np.sqrt(np.maximum(np.stack(parts), 0.0))
 
 
+def platform_stiffness(robot: FlexibleRobot, x: Components) -> Float[np.ndarray, "6 6"]:
+    """Force [N] and moment [N m] on the platform per displacement [m] and rotation [rad] at `x`.
+
+    Motors are held and links bend freely: what inverts the platform's part of the compliance.
+    """
+    K = np.asarray(rest_matrices(robot, jnp.asarray(x, float)).K)
+    free = np.eye(len(K))[:, :PLATFORM]
+    C = np.linalg.solve((K + K.T) / 2, free)[:PLATFORM]
+    return np.linalg.inv((C + C.T) / 2)
+
+
 def sag(robot: FlexibleRobot, x: Components) -> Sag:
     """How the robot hangs at rest at `x`, by its own weight and payload."""
     y = _sag(robot, jnp.asarray(x, float))

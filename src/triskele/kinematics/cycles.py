@@ -16,7 +16,7 @@ from triskele.kinematics import motion as motions
 from triskele.kinematics.build import build
 from triskele.kinematics.mechanism import AbstractMechanism
 from triskele.kinematics.motion import Motion, Real
-from triskele.kinematics.path import positive
+from triskele.kinematics.path import Rounded, positive
 from triskele.kinematics.reach import slack, worst_slack
 from triskele.kinematics.velocity import joint_motion, platform_motion
 from triskele.numerics import Scalar, Scalars, stacked, tabulate
@@ -69,6 +69,12 @@ def rating_cycle(
     start = _pick_level(robot, level)
     start[1] = -0.305 / 2
     return motions.rating_cycle(start, duration=duration, turn=turn, cycles=cycles, rate=rate)
+
+
+def way_of(motion: Motion) -> Rounded:
+    """The way that a cycle runs along, there."""
+    assert isinstance(motion.path, Rounded), "cycles run along way-points"
+    return motion.path
 
 
 def joint_sine(

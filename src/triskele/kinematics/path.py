@@ -295,6 +295,10 @@ class Rounded(AbstractPath):
         ramp = jnp.where(x <= -d, 0.0, jnp.where(x >= d, x, inside))
         return P[corner] + U[corner - 1] * (x - ramp) + U[corner] * ramp
 
+    def reversed(self) -> "Rounded":
+        """The same way back."""
+        return Rounded(self.way_points[::-1], self.radius)
+
     def breaks(self) -> Float[Array, " breaks"]:
         """Where corners begin and end."""
         _, ways = self._legs()

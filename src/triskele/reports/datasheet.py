@@ -1,5 +1,6 @@
 """What a robot is, and what is suspicious about it: the facts behind `show` and `check`."""
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -75,6 +76,35 @@ def datasheet(robot: Robot) -> Datasheet:
         remarks=tuple(_remarks(robot, mechanism, x)),
         assumptions=robot.assumptions(),
     )
+
+
+def state_rows(sheet: Datasheet) -> list[tuple[str, str, str]]:
+    """Mobility, home, residual and margins: name, value and what it means."""
+    free, redundant = sheet.mobility.freedom, sheet.mobility.redundant
+    rows = [
+        (
+            "degrees of freedom",
+            f"{free}",
+            f"{sheet.mobility.bodies} bodies, {redundant} "
+            f"redundant constraint{'' if redundant == 1 else 's'}",
+        ),
+        ("assembly residual", f"{sheet.residual:.1e} m", "largest gap of a loop at home"),
+        ("singularity, type 1", f"{sheet.type1:.3f}", "margin at home; 0 is a stretched leg"),
+        ("singularity, type 2", f"{sheet.type2:.3f}", "margin at home; 0 is a loose platform"),
+    ]
+    units = dict((*sheet.mechanism.platform_coordinates, *sheet.mechanism.joint_coordinates))
+    for title, values in (("home", sheet.home), ("joints at home", sheet.joints_at_home)):
+        parts = (f"{name} {_shown(value, units[name])}" for name, value in values.items())
+        rows.append((title, ", ".join(parts), ""))
+    judged = "feasible" if not sheet.problems else "NOT feasible"
+    rows.append(("inertia", judged if sheet.robot.bodies is not None else "not given", ""))
+    return rows
+
+
+def _shown(value: float, unit: str) -> str:
+    """A value in mm or deg, without a negative zero."""
+    factor, name = {"m": (1e3, "mm"), "rad": (180 / math.pi, "deg")}[unit]
+    return f"{round(factor * value, 4) + 0.0:g} {name}"
 
 
 def _named(coordinates: tuple, values: Array) -> dict[str, float]:

@@ -53,9 +53,10 @@ def parameters_figure(found: Identified) -> Figure:
         files = [p.file / size for p, size in zip(parameters, sizes, strict=True)]
         place.errorbar(values, rows, xerr=halves, fmt="o", ms=3, lw=1.0, label="identified")
         place.plot(files, rows, "x", ms=4, color="#ea580c", label="file")
-        place.set_yticks(rows, [p.formula for p in parameters], fontsize=6)
-        place.set_xlabel("value, relative to the largest of value, file and interval")
-        place.legend(loc="lower left", fontsize=8)
+        place.set_yticks(rows, [p.formula for p in parameters], fontsize=7)
+        place.set_ylim(-1, len(parameters))
+        place.set_xlabel("value, relative to the largest of value, file and interval [1]")
+        place.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=2, fontsize=8)
     return figure
 
 
@@ -73,7 +74,10 @@ def excitation_figure(title: str, found: Excitation) -> Figure:
             axes[k].set_xlabel("t [s]")
         finite = np.isfinite(found.history)
         axes[-1].plot(np.flatnonzero(finite), found.history[finite], lw=1.0)
-        label = "condition number" if found.criterion == "condition" else "f"
-        axes[-1].set_ylabel(label)
+        labels = {
+            "condition": "condition\nnumber [1]",
+            "d-optimal": "mean of -log\neigenvalues [1]",
+        }
+        axes[-1].set_ylabel(labels[found.criterion])
         axes[-1].set_xlabel("step of the search")
     return figure

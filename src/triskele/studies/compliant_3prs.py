@@ -33,12 +33,11 @@ from triskele.reports.figures import STYLE, legend_outside
 from triskele.studies.study import Finding, Progress, Study
 
 NAME = "compliant_3prs"
-_TITLE = "Compliant 3PRS as a mechatronic system"
-_SOURCE = "Ruiz et al., Robotics 11 (2022) 4"
 _CURVES = "the paper shows motor angles and torques as curves only (figures 8 and 9)"
 _NONE = "the paper prints no such number"
 _FREQUENCY, _AMPLITUDE = 0.5, 2e-3  #: [Hz], [m]
 _PERIODS = 2
+_RATE = 5000.0  #: of samples [Hz]; one for all tests, so that one compilation serves them
 _ROTORS = {"as printed": 1.423e-4, "a tenth": 1.423e-5}  #: J1 [kg m^2]
 _NAMES = ("z", "psi", "theta")
 _STYLES = {"linear": "-", "swept": "--", "stepped": "o"}
@@ -102,7 +101,7 @@ def run(progress: Progress | None = None) -> Study:
     for label, rotor in _ROTORS.items():
         plant, control = model(rotor)
         for test, motion in motions().items():
-            tracked = track_plant(plant, control, motion, rate=5000.0)
+            tracked = track_plant(plant, control, motion, rate=_RATE)
             findings += _tested(f"{test}, J1 {label}", steady(tracked))
             if rotor == _ROTORS["as printed"]:
                 drawn[test] = tracked
@@ -112,7 +111,7 @@ def run(progress: Progress | None = None) -> Study:
     responses, figure = _bandwidths()
     report(1.0)
     figures = {"tests": _tests_figure(drawn), "bandwidth": figure}
-    return Study(NAME, _TITLE, _SOURCE, (*findings, *responses), figures)
+    return Study(NAME, (*findings, *responses), figures, ("compliant_3prs",))
 
 
 def _finding(quantity: str, unit: str, ours: float, reason: str = _NONE) -> Finding:
@@ -174,7 +173,7 @@ def _compensated() -> list[Finding]:
     why = "the paper's control feeds nothing forward"
     rows = []
     for name, feed in feeds.items():
-        found = steady(track_plant(plant, control, motion, feed=feed))
+        found = steady(track_plant(plant, control, motion, feed=feed, rate=_RATE))
         error = 1e6 * found.height_error
         rows.append(_finding(f"test 1, {name}: greatest error of height", "um", error, why))
     return rows

@@ -6,7 +6,7 @@ does not say where the path starts, what drives the robot, or how joints are sta
 the path runs from -0.25 m to +0.25 m through the axis, and the motors drive; that the end
 effector drives, with the motors free, is computed beside it.
 
-Reference: H. Elshami, M. Shehata, Q. Bai, X. Zhao, Multibody dynamics modeling of Delta robot
+Reference: M. Elshami, M. Shehata, Q. Bai, X. Zhao, Multibody dynamics modeling of Delta robot
 with experimental validation, section 4.
 """
 
@@ -35,8 +35,6 @@ from triskele.reports.figures import STYLE
 from triskele.studies.study import Finding, Progress, Study, Verdict
 
 NAME = "d3s800"
-_TITLE = "Delta robot as a multibody system with Lagrange multipliers"
-_SOURCE = "Elshami, Shehata, Bai, Zhao, Multibody dynamics modeling of Delta robot"
 _HEIGHT, _SPEED, _DURATION = -0.847, 0.1, 5.0
 _ALONG = np.array([1.0, 1.0, 0.0]) / np.sqrt(2)
 _START = -0.25 * _ALONG + np.array([0.0, 0.0, _HEIGHT])
@@ -94,7 +92,7 @@ def run(progress: Progress | None = None) -> Study:
     )
     figures = {"line": _figure(models.motors, motion, held, runs)}
     report(1.0)
-    return Study(NAME, _TITLE, _SOURCE, findings, figures)
+    return Study(NAME, findings, figures, ("d3s_800",))
 
 
 def path() -> Motion:
@@ -229,5 +227,6 @@ def _figure(
             speed.plot(run.t, run.qd[:, k], color=f"C{k}", label=f"motor {k + 1}")
         speed.set(xlabel="t [s]", ylabel="speed [rad/s]")
         for axes in (gap, force, speed, moment):
-            axes.legend(fontsize=7, loc="center right" if axes is gap else "best")
+            columns = 2 if axes in (gap, force) else 3
+            axes.legend(fontsize=8, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=columns)
     return figure

@@ -36,8 +36,6 @@ from triskele.studies.rigid_delta import motions
 from triskele.studies.study import Finding, Progress, Study, Verdict
 
 NAME = "flexible_delta"
-_TITLE = "Delta with flexible links"
-_SOURCE = "Y.-L. Kuo, Mathematical modeling and analysis of the Delta robot, 2016"
 PLACE = (0.1, 0.0, -0.5)  #: of Tables 2 and 3 [m]
 CENTRE = (0.0, 0.0, -0.5)  #: of the circle [m]
 DAMPING = Damping(1.5, 1.25e-3)  #: 5 % at 20 and 60 rad/s
@@ -176,7 +174,7 @@ def run(progress: Progress | None = None) -> Study:
         "circle": _deviation_figure(found.circle, "circle, steady, 5 % damping"),
         "inverted_u": _deviation_figure(found.inverted_u, "inverted U, undamped"),
     }
-    return Study(NAME, _TITLE, _SOURCE, findings, figures)
+    return Study(NAME, findings, figures, ("flexible_delta",))
 
 
 # Findings
@@ -308,7 +306,7 @@ def _frequency_figure(found: Computed) -> Figure:
         for k, axes in enumerate(panels.flat):
             axes.plot(angles, w[:, k], color="C0")
             axes.set(title=f"mode {k + 1}", xticks=np.arange(0, 361, 120))
-            axes.yaxis.set_major_formatter("{x:.5g}")
+            axes.ticklabel_format(axis="y", useOffset=False)
         for axes in panels[:, 0]:
             axes.set_ylabel("natural frequency [rad/s]")
         for axes in panels[1]:

@@ -45,8 +45,6 @@ from triskele.studies.study import Finding, Progress, Study, Verdict
 
 NAME = "irb360_identification"
 ROBOT = "abb_irb360_6_1600"
-_TITLE = "Physically consistent identification of the ABB IRB 360-6/1600 (synthetic logs)"
-_SOURCE = "Gnad et al., Robotics and Autonomous Systems"
 NOISE = np.array([1.5, 1.5, 1.6, 0.17])  #: [N m], the published errors
 _PAPER = {"base": (1.5, 1.5, 1.6, 0.17), "consistent": (1.5, 1.6, 1.7, 0.16)}
 SEEDS = 20
@@ -268,7 +266,7 @@ def run(progress: Progress | None = None) -> Study:
         "efforts": efforts_figure(found),
         "parameters": parameters_figure(found),
     }
-    return Study(NAME, _TITLE, _SOURCE, findings, figures)
+    return Study(NAME, findings, figures, (ROBOT,))
 
 
 def _finding(

@@ -33,8 +33,6 @@ from triskele.reports.figures import STYLE
 from triskele.studies.study import Finding, Progress, Study, Verdict
 
 NAME = "irb360_planning"
-_TITLE = "Time-optimal motion of a Delta robot under joint loads"
-_SOURCE = "Gnad, Gattringer, Mueller, Hoebarth, Riepl, Messner, Robotics and Autonomous Systems"
 _PAPER_DURATION = 0.48
 _PAPER_VALLEYS = (0.2, 0.8)
 _PAPER_ROD_FORCE = 108.0  #: 120 N less 10 %
@@ -129,7 +127,7 @@ def run(progress: Progress | None = None) -> Study:
     figures = {"u_turn": _figure(found, forces)}
     if progress is not None:
         progress(1.0)
-    return Study(NAME, _TITLE, _SOURCE, findings, figures)
+    return Study(NAME, findings, figures, ("abb_irb360_6_1600",))
 
 
 def _finding(
@@ -245,9 +243,9 @@ def _figure(found: dict[str, Plan], forces: Replay) -> Figure:
         worst = int(np.abs(forces.exact).max(axis=0).argmax())
         force.plot(forces.t, forces.exact[:, worst], color="C3", label="exact model")
         force.plot(forces.t, forces.reduced[:, worst], color="C0", label="the paper's model")
-        for sign in (-1, 1):
-            force.axhline(sign * _PAPER_ROD_FORCE, color="black", ls="--", lw=1)
+        for sign, shown in ((-1, None), (1, f"{_PAPER_ROD_FORCE:g} N, allowed")):
+            force.axhline(sign * _PAPER_ROD_FORCE, color="black", ls="--", lw=1, label=shown)
         force.set(xlabel="t [s]", ylabel="tension of the rod that carries most [N]")
         speed.legend(fontsize=8)
-        force.legend(fontsize=8, loc="upper center")
+        force.legend(fontsize=8, loc="lower center", bbox_to_anchor=(0.6, 0.07))
     return figure

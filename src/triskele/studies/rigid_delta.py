@@ -27,8 +27,6 @@ from triskele.reports.figures import STYLE
 from triskele.studies.study import Finding, Progress, Study
 
 NAME = "rigid_delta"
-_TITLE = "Rigid Delta with Lagrange multipliers"
-_SOURCE = "Y.-L. Kuo, Mathematical modeling and analysis of the Delta robot, 2016"
 _ONLY_CURVES = "the paper shows torques as curves only (figures 5 and 14)"
 _ORDER = [0, 2, 1]  # our limbs in the order of the paper
 Torques = Float[np.ndarray, "N 3"]
@@ -56,7 +54,7 @@ def run(progress: Progress | None = None) -> Study:
         for k in range(3)
         for end, most in (("least", np.min), ("greatest", np.max))
     )
-    return Study(NAME, _TITLE, _SOURCE, findings, {"torques": _figure(found)})
+    return Study(NAME, findings, {"torques": _figure(found)}, ("flexible_delta",))
 
 
 def _finding(quantity: str, ours: float) -> Finding:

@@ -28,10 +28,10 @@ class Finding(NamedTuple):
 
 
 class Study(NamedTuple):
-    """The findings of one study, and its figures by name."""
+    """The findings of one study, its figures by name, and what it rests on."""
 
     name: str
-    title: str
-    source: str
     findings: tuple[Finding, ...]
     figures: Mapping[str, Figure]
+    robots: tuple[str, ...]  #: shipped robots that it used; their assumptions are its own
+    seconds: float = 0.0  #: how long it took, if somebody measured [s]

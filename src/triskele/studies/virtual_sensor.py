@@ -33,8 +33,6 @@ from triskele.sensing.trial import Errors, Truth, encoder_trials, errors_of
 from triskele.studies.study import Finding, Progress, Study, Verdict
 
 NAME = "virtual_sensor"
-_TITLE = "A virtual sensor for a Delta robot with flexible links"
-_SOURCE = "Bengoa et al., Sensors 17 (2017) 1934"
 ROBOT = "omron_mini_delta_platens"
 FREQUENCIES = np.array([3.0, 2.25, 3.6])  #: of the motors [Hz]
 AMPLITUDE = 0.5  #: [rad]
@@ -183,7 +181,7 @@ def run(progress: Progress | None = None) -> Study:
         "encoders": encoders_figure(described, trials),
     }
     report(1.0)
-    return Study(NAME, _TITLE, _SOURCE, findings, figures)
+    return Study(NAME, findings, figures, (ROBOT,))
 
 
 def _finding(

@@ -1,0 +1,56 @@
+"""The studies by name: which paper each is of. Plain data, so that listing them is quick."""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+
+class Entry(NamedTuple):
+    """A study, and where it is written down; its module has `run(progress)`."""
+
+    module: str
+    title: str
+    paper: str
+    takes: float = 0.0  #: about how long [s], so that the longest can begin
+    hasty: bool = True  #: whether its code runs for less time than optimising it takes
+
+
+_KUO = "Y.-L. Kuo, Mathematical modeling and analysis of the Delta robot with flexible links, 2016"
+_ELSHAMI = (
+    "M. Elshami, M. Shehata, Q. Bai, X. Zhao, Multibody dynamics modeling of Delta robot with "
+    "experimental validation"
+)
+_GNAD = (
+    "D. Gnad, H. Gattringer, A. Mueller, W. Hoebarth, R. Riepl, L. Messner, Identification of "
+    "physically consistent dynamics parameter of the ABB IRB 360-6/1600 delta robot, Robotics and "
+    "Autonomous Systems"
+)
+_BENGOA = "P. Bengoa et al., Sensors 17 (2017) 1934"
+_RUIZ = "Ruiz et al., Robotics 11 (2022) 4"
+
+
+def _entry(
+    name: str, title: str, paper: str, takes: float, hasty: bool = True
+) -> tuple[str, Entry]:
+    return name, Entry(f"triskele.studies.{name}", title, paper, takes, hasty)
+
+
+STUDIES: Mapping[str, Entry] = dict(
+    [
+        _entry("rigid_delta", "Rigid Delta with Lagrange multipliers", _KUO, 8.0),
+        _entry("flexible_delta", "Delta with flexible links", _KUO, 50.0),
+        _entry(
+            "d3s800", "Delta robot as a multibody system with Lagrange multipliers", _ELSHAMI, 30.0
+        ),
+        _entry(
+            "irb360_planning", "Time-optimal motion of a Delta robot under joint loads", _GNAD, 70.0
+        ),
+        _entry(
+            "irb360_identification",
+            "Physically consistent identification of the ABB IRB 360-6/1600 (synthetic logs)",
+            _GNAD,
+            100.0,
+        ),
+        _entry("virtual_sensor", "A virtual sensor for a Delta with flexible links", _BENGOA, 60.0),
+        _entry("compliant_3prs", "Compliant 3PRS as a mechatronic system", _RUIZ, 110.0, False),
+    ]
+)  #: in the order in which they are shown

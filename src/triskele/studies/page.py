@@ -1,0 +1,129 @@
+"""Studies as one page of HTML: a summary, and of each study its table, figures and assumptions."""
+
+from collections.abc import Mapping, Sequence
+
+from triskele.description.load import load
+from triskele.reports.page import (
+    Marked,
+    Text,
+    assumption_table,
+    folded,
+    heading,
+    image,
+    links,
+    listing,
+    page,
+    paragraph,
+    table,
+)
+from triskele.studies.catalogue import Entry
+from triskele.studies.compared import (
+    VERDICTS,
+    difference,
+    reasons,
+    shown,
+    sum_of,
+    tallies,
+)
+from triskele.studies.study import Finding, Study, Verdict
+
+_MOODS: Mapping[Verdict, str] = {
+    "reproduced": "good",
+    "differs": "odd",
+    "not comparable": "dull",
+    "failed": "bad",
+}
+_WORDS = (
+    "reproduced: ours agrees with the paper within the digits that it prints",
+    "differs: it does not, and the reason is given",
+    "not comparable: the paper prints no number to compare with, or ours is of another experiment",
+    "failed: the study could not be computed",
+)
+
+
+def studies_page(
+    studies: Sequence[Study], entries: Mapping[str, Entry], version: str, seconds: float
+) -> str:
+    """The page; it needs no other file. `seconds` is how long all of it took."""
+    title = "Published experiments, computed anew"
+    if len(studies) == 1:
+        title = entries[studies[0].name].title
+    return page(
+        title,
+        paragraph(f"triskele {version}; computed in {_minutes(seconds)}.", "quiet"),
+        heading("Summary"),
+        _summary(studies, entries),
+        listing(_WORDS),
+        links([(entries[study.name].title, study.name) for study in studies])
+        if len(studies) > 1
+        else "",
+        *(part for study in studies for part in _section(study, entries[study.name])),
+    )
+
+
+def _summary(studies: Sequence[Study], entries: Mapping[str, Entry]) -> str:
+    found = tallies(studies, entries)
+    rows: list[Sequence[Text]] = [
+        (
+            item.paper,
+            *(
+                Marked(str(count), _MOODS[verdict] if count else "dull")
+                for verdict, count in zip(VERDICTS, item.counts, strict=True)
+            ),
+            str(item.total),
+        )
+        for item in (*found, sum_of(found))
+    ]
+    return table(("paper", *VERDICTS, "all"), rows, total=True)
+
+
+def _section(study: Study, entry: Entry) -> list[str]:
+    numbers = reasons(study.findings)
+    return [
+        heading(entry.title, anchor=study.name),
+        paragraph(entry.paper),
+        paragraph(f"{study.name}, computed in {_minutes(study.seconds)}.", "quiet"),
+        *(image(figure, name.replace("_", " ")) for name, figure in study.figures.items()),
+        table(
+            ("quantity", "paper", "ours", "difference", "unit", "verdict", "why"),
+            [_row(finding, numbers) for finding in study.findings],
+        ),
+        heading("Why", 3) if numbers else "",
+        listing([f"{text}." for text in numbers], numbered=True),
+        *_assumptions(study),
+    ]
+
+
+def _row(finding: Finding, numbers: Mapping[str, int]) -> tuple[Text, ...]:
+    return (
+        finding.quantity,
+        shown(finding.paper),
+        shown(finding.ours),
+        difference(finding),
+        finding.unit,
+        Marked(finding.verdict, _MOODS[finding.verdict]),
+        str(numbers[finding.reason]) if finding.reason else "",
+    )
+
+
+def _assumptions(study: Study) -> list[str]:
+    parts = []
+    for name in study.robots:
+        facts = load(name).assumptions()
+        if facts:
+            what = f"{len(facts)} assumed numbers of {name} that this rests on"
+            parts.append(folded(what, assumption_table(facts)))
+        else:
+            parts.append(paragraph(f"Nothing about {name} is assumed."))
+    return parts
+
+
+def _minutes(seconds: float) -> str:
+    """A duration for people.
+
+    >>> _minutes(4.24), _minutes(75)
+    ('4.2 s', '1 min 15 s')
+    """
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    return f"{int(seconds // 60)} min {seconds % 60:.0f} s"

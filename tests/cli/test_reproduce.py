@@ -1,0 +1,220 @@
+"""The command `reproduce`, on studies that take no time: stubs in modules of their own."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+
+import pytest
+
+from triskele.studies.catalogue import Entry
+
+KEYS = {"study", "quantity", "unit", "paper", "ours", "verdict", "reason"}
+GOOD = """
+from matplotlib.figure import Figure
+from triskele.studies.study import Finding, Study
+
+def run(progress):
+    figure = Figure()
+    figure.subplots().plot([0.0, 1.0])
+    progress(0.5)
+    rows = (
+        Finding("{name}", "a duration", "s", 0.48, 0.4801, "reproduced"),
+        Finding("{name}", "a <length>", "mm", 2.0, 3.0, "differs", "it is & bent"),
+        Finding("{name}", "another", "mm", 2.0, 30.0, "differs", "it is & bent"),
+        Finding("{name}", "a force", "N", None, 7.0, "not comparable", "no number"),
+    )
+    return Study("{name}", rows, {{"curve": figure}}, ("d3s_800", "omron_mini_delta"))
+"""
+BAD = {
+    "mistaken": "raise InputError('The robot is too small.')",
+    "broken": "return 1 / 0",
+    "endless": "open(f'on_{os.getpid()}', 'w').close(); time.sleep(60)",
+    "killed": "os.kill(os.getpid(), signal.SIGKILL)",
+    "nan": "x = float('nan'); row = Finding('nan', 'x', 'm', 1.0, x, 'differs', 'r'); "
+    "return Study('nan', (row,), {}, ())",
+}
+BEGIN = """
+import os, signal, time
+from triskele.errors import InputError
+from triskele.studies.study import Finding, Study
+
+def run(progress):
+    """
+
+
+@pytest.fixture
+def stubs(tmp_path, monkeypatch):
+    """A function that replaces the studies of the command by stubs of these names."""
+    monkeypatch.syspath_prepend(str(tmp_path))
+
+    def replace(*names: str) -> None:
+        entries = {}
+        for name in names:
+            text = BEGIN + BAD[name] + "\n" if name in BAD else GOOD.format(name=name)
+            (tmp_path / f"stub_{name}.py").write_text(text)
+            paper = "One, 2001" if name in ("good", "mistaken") else "Two, 2002"
+            entries[name] = Entry(f"stub_{name}", f"The {name} study", paper)
+            monkeypatch.delitem(sys.modules, f"stub_{name}", raising=False)
+        monkeypatch.setattr("triskele.cli.reproduce.STUDIES", entries)
+
+    return replace
+
+
+def test_tables_a_summary_and_a_page_that_needs_no_other_file(cli, stubs, tmp_path):
+    stubs("good", "better")
+    result = cli("reproduce", "--jobs", 1)
+    assert result.code == 0
+    assert re.search(r"a <length> +2 +3 +\+50 % +mm +differs +1\n", result.out)
+    assert re.search(r"another +2 +30 +15 times +mm +differs +1\n", result.out)
+    assert result.out.count("1: it is & bent\n") == 2  # once a study
+    assert re.search(r"One, 2001 +1 +2 +1 +0\nTwo, 2002 +1 +2 +1 +0\nall +2 +4 +2 +0\n", result.out)
+    assert "2 of 2: better" in result.err
+    assert result.err.endswith("wrote out/reproduce.html\n")
+    page = (tmp_path / "out" / "reproduce.html").read_text()
+    assert "http" not in re.sub(r"base64,[^']*", "", page)
+    assert all(link.startswith("#") for link in re.findall(r"href='([^']*)'", page))
+    assert all(part.startswith("data:image/") for part in re.findall(r"src='([^']*)'", page))
+    assert len(re.findall(r"<img ", page)) == 2
+    assert page.count("it is &amp; bent.") == 2
+    assert "a &lt;length&gt;" in page
+    assert "assumed numbers of d3s_800" in page
+    assert re.search(r"triskele \d+\.\d+", page)
+
+
+def test_one_study_alone_is_all_of_the_page(cli, stubs, tmp_path):
+    stubs("good", "better")
+    assert cli("reproduce", "better", "--html", "mine.html", "--figures", ".").code == 0
+    page = (tmp_path / "mine.html").read_text()
+    assert "<h1>The better study</h1>" in page
+    assert "The good study" not in page
+    assert not (tmp_path / "out").exists()
+    assert (tmp_path / "better_curve.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_json_has_seven_keys_and_nothing_else_on_stdout(cli, stubs):
+    stubs("good", "mistaken")
+    result = cli("reproduce", "--json", "--jobs", 1)
+    rows = json.loads(result.out)["rows"]
+    assert result.code == 1
+    assert all(set(row) == KEYS for row in rows)
+    assert [row["verdict"] for row in rows] == [
+        "reproduced",
+        *["differs"] * 2,
+        "not comparable",
+        "failed",
+    ]
+    assert rows[-1] == {
+        "study": "mistaken",
+        "quantity": "the whole study",
+        "unit": "",
+        "paper": None,
+        "ours": None,
+        "verdict": "failed",
+        "reason": "The robot is too small",
+    }
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_study_that_fails_does_not_stop_the_others(cli, stubs, tmp_path, jobs):
+    stubs("mistaken", "broken", "nan", "good")
+    result = cli("reproduce", "--jobs", jobs)
+    assert result.code == 1
+    assert re.search(r"the whole study +- +- +- +failed +1\n", result.out)
+    assert re.search(
+        r"1: ZeroDivisionError in stub_broken.py, line \d+: division by zero", result.out
+    )
+    assert "1: the value is nan, not a finite number" in result.out
+    assert re.search(r"all +1 +2 +1 +3\n", result.out)
+    assert "The robot is too small." in (tmp_path / "out" / "reproduce.html").read_text()
+
+
+def test_a_process_that_dies_is_a_study_that_failed(cli, stubs):
+    stubs("killed", "good")
+    result = cli("reproduce", "--jobs", 2)
+    assert result.code == 1
+    assert "its process ended with code -9 and without a result" in result.out
+    assert re.search(r"all +1 +2 +1 +1\n", result.out)
+
+
+def test_ctrl_c_ends_all_processes_and_leaves_no_page(tmp_path):
+    for name in ("endless", "endless_too"):
+        (tmp_path / f"stub_{name}.py").write_text(BEGIN + BAD["endless"] + "\n")
+    text = (
+        "import triskele.cli.reproduce as r, sys\n"
+        "from triskele.cli import main\n"
+        "from triskele.studies.catalogue import Entry\n"
+        "r.STUDIES = {n: Entry('stub_' + n, n, n) for n in ('endless', 'endless_too')}\n"
+        "if __name__ == '__main__':\n"
+        "    sys.exit(main(['reproduce', '--jobs', '2', '--html', 'page.html']))\n"
+    )
+    (tmp_path / "go.py").write_text(text)
+    run = subprocess.Popen(
+        [sys.executable, "go.py"],
+        cwd=tmp_path,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join([str(tmp_path), *filter(None, sys.path)])},
+    )
+    _until(lambda: len(list(tmp_path.glob("on_*"))) == 2)
+    os.killpg(run.pid, signal.SIGINT)  # as a terminal does
+    _, err = run.communicate(timeout=20)
+    assert run.returncode == 130
+    assert "Traceback" not in err
+    assert "stopped; no file was left half written" in err
+    assert not (tmp_path / "page.html").exists()
+    _until(lambda: not _alive(run.pid))
+
+
+def _until(condition: Callable[[], bool]) -> None:
+    end = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.1)
+
+
+def _alive(group: int) -> bool:
+    try:
+        os.killpg(group, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize(
+    ("typed", "expected"),
+    [
+        ("god", "There is no study 'god'. Did you mean 'good'?"),
+        ("--html page.txt", "page.txt: the name must end in .html."),
+        ("--html no/page.html", "the directory no does not exist"),
+        ("--figures no", "--figures no: there is no such folder"),
+        ("--jobs 0", "--jobs is 0; it must be positive."),
+    ],
+)
+def test_mistakes_are_told_before_any_work(cli, stubs, files, typed, expected):
+    stubs("good")
+    before = files()
+    result = cli("reproduce", *typed.split())
+    assert result.code == 2
+    assert expected in result.err
+    assert files() == before
+
+
+def test_a_page_is_written_whole_or_not_at_all(cli, stubs, tmp_path, monkeypatch):
+    stubs("good")
+    (tmp_path / "page.html").write_text("the old one")
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device", "page.html")
+
+    monkeypatch.setattr("pathlib.Path.replace", full)
+    result = cli("reproduce", "--html", "page.html")
+    assert result.code == 2
+    assert result.err.endswith("triskele: page.html: No space left on device.\n")
+    assert (tmp_path / "page.html").read_text() == "the old one"
+    assert not list(tmp_path.glob(".page*"))
