@@ -15,8 +15,6 @@ All poses on the way are allowed, so that no singularity is jumped. Slacks are a
 and g by differences: what is compiled is the slack alone, as for a workspace.
 """
 
-from collections.abc import Callable
-
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -39,7 +37,6 @@ _DIFFERENCE = 1e-6  #: for g, in sizes of the robot
 _FITS = 6  #: steps of Gauss and Newton
 
 Pose = Float[np.ndarray, " m"]
-Rooms = Callable[[Float[np.ndarray, "N m"]], Float[np.ndarray, " N"]]
 
 
 class Border:
@@ -49,7 +46,7 @@ class Border:
         """Nothing is compiled before the first question."""
         self._unit = np.asarray(stacked(mechanism.scales().platform))  # m per unit of coordinates
         self._size = float(np.asarray(mechanism.scales().loops[0]))
-        self._slack: Rooms = batch(eqx.Partial(slack, mechanism, limits))
+        self._slack = batch(eqx.Partial(slack, mechanism, limits))
 
     def nearest(self, start: Pose, target: Pose) -> Pose:
         """The allowed pose next to `target` to which the tool comes from `start`."""

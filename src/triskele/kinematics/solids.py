@@ -222,5 +222,6 @@ def _farthest(points: Float[np.ndarray, "k 3"]) -> tuple[Point, Point]:
     return points[i], points[j]
 
 
-def _point(triple: Triple) -> Point:
+def _point(triple: Triple | None) -> Point:
+    assert triple is not None, "this joint has an axis"
     return np.array([float(np.asarray(value)) for value in triple])

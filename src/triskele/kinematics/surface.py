@@ -52,7 +52,7 @@ def _cell_vertices(value: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         value[tuple(slice(o, o + n) for o, n in zip(offset, shape, strict=True))]
         for offset in _CORNERS
     ]
-    inside = sum((part > 0).astype(int) for part in corner)
+    inside = np.sum([part > 0 for part in corner], axis=0)
     crossed = (inside > 0) & (inside < 8)
     cells = np.argwhere(crossed)
     v = np.stack([part[crossed] for part in corner], axis=1)

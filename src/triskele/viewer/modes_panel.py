@@ -23,7 +23,8 @@ class ModesPanel:
         gui.add_markdown("Natural modes with the tool where it is, shown slowly.")
         self._compute = gui.add_button("compute here")
         self._compute.on_click(lambda _: self.load())
-        self._mode = gui.add_dropdown("mode", ("none yet",), disabled=True)
+        names: list[str] = ["none yet"]
+        self._mode = gui.add_dropdown("mode", names, disabled=True)
         self._swing = gui.add_slider(
             "swing [mm]", 0.0, round(0.3 * size, 1), round(size / 1000, 3), round(_LIVELY * size, 1)
         )

@@ -1,5 +1,7 @@
 """Plots beside the scene: torques, rod tensions and use of limits over time, with the time now."""
 
+from typing import Any
+
 import numpy as np
 from jaxtyping import Float
 from viser import GuiUplotHandle, ViserServer
@@ -31,7 +33,7 @@ class Plot:
         low, high = (float(end(self._curves)) for end in (np.min, np.max))
         room = 0.05 * max(high - low, 1e-6)
         self._ends = (low - room, high + room)
-        series = [{"label": "t [s]"}]
+        series: list[dict[str, Any]] = [{"label": "t [s]"}]
         for k, label in enumerate(curves):
             series.append({"label": label, "stroke": _COLOURS[k % len(_COLOURS)], "width": 1.5})
         mark = {"label": "now", "stroke": "#111827", "width": 1, "points": {"show": False}}

@@ -29,9 +29,10 @@ class Reading(NamedTuple):
 
 def reading(mechanism: AbstractMechanism, x: Pose) -> Reading:
     """Joint coordinates and margins to singularities at the pose `x`."""
-    q, legs, type2 = tabulate(eqx.Partial(_state, mechanism))(x[None])
-    first = min(float(margin[0]) for margin in legs[: len(mechanism.working_mode)])
-    return Reading(np.array([part[0] for part in q]), first, float(type2[0]))
+    found = tabulate(eqx.Partial(_state, mechanism))(x[None])
+    q, legs, type2 = (np.array(part) for part in found)
+    first = legs[: len(mechanism.working_mode), 0].min()
+    return Reading(q[:, 0], float(first), float(type2[0]))
 
 
 def _state(mechanism: AbstractMechanism, x: Scalars) -> tuple[Scalars, Scalars, Scalar]:

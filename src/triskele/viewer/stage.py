@@ -122,14 +122,16 @@ class Stage:
         """Draw the rigid robot at `x`, and the handle with it unless a hand holds that."""
         self.x = np.asarray(x, float)
         if frames is None:
-            frames = body_frames(self.mechanism, self.x[None])[0]
+            placed: Frames = body_frames(self.mechanism, self.x[None])[0]
+        else:
+            placed = frames
         self.scene.straighten()
-        self.scene.move(frames)
+        self.scene.move(placed)
         if not held:
-            self._handle.position = frames[self._tool, :, 3]
-            self._handle.wxyz = vtf.SO3.from_matrix(frames[self._tool, :, :3]).wxyz
+            self._handle.position = placed[self._tool, :, 3]
+            self._handle.wxyz = vtf.SO3.from_matrix(placed[self._tool, :, :3]).wxyz
         self._changed = True
-        return frames
+        return placed
 
     def show_bent(self, x: Pose, frames: Frames, bending: Bending, k: int, enlarged: float) -> None:
         """Draw links bent by `enlarged` times picture `k`, and the platform with them."""
