@@ -16,9 +16,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+import typer
 
 import triskele
 from triskele.cli import main
+from triskele.cli.app import app
 from triskele.description import schema
 
 ROOT = Path(__file__).parents[1]
@@ -110,6 +112,20 @@ def captured() -> Iterator[io.StringIO]:
         yield stream
 
 
+INDENTED = re.compile(r"^    (triskele .*)$", re.MULTILINE)
+
+
+@pages
+def test_commands_that_need_files_of_yours_have_options_that_exist(page: Path):
+    """Indented commands are not run; they are read as the command line would."""
+    parser = typer.main.get_command(app)
+    for command in INDENTED.findall(page.read_text(encoding="utf-8")):
+        name, *arguments = shlex.split(command)[1:]
+        found = parser.get_command(None, name)
+        assert found is not None, f"there is no command: {command}"
+        found.make_context(name, arguments)
+
+
 def agrees(want: str, got: str) -> bool:
     """Whether `got` is `want`, in which ... stands for anything; empty lines do not count."""
     want, got = (re.sub(r"[ \t]*\n\s*\n*", "\n", text.strip() + "\n") for text in (want, got))
@@ -123,6 +139,8 @@ def test_blocks_run_and_print_what_the_page_shows(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.chdir(tmp_path)
+    # A viewer ends when the user says so; here at once.
+    monkeypatch.setattr("triskele.viewer.view.Viewer.run", lambda viewer: None)
     # There is a cache already (`conftest.py`), so that `main` leaves the environment as it is.
     assert "JAX_COMPILATION_CACHE_DIR" in os.environ
     for source, want, got in run_page(page):

@@ -23,7 +23,8 @@ def page(browser, viewer):
     opened.goto(viewer.address)
     until(lambda: len(viewer.server.get_clients()) == 1, "a client connects")
     opened.get_by_role("tab", name="pose").wait_for(timeout=1000 * PATIENCE)
-    time.sleep(2)
+    note = opened.locator(".mantine-Notification-root button").first  # on slow drawing
+    note.click(timeout=1000 * PATIENCE)
     yield opened
     own = (viewer.address, viewer.address.replace("http", "ws"), "data:", "blob:")
     opened.close()

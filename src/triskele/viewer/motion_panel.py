@@ -70,7 +70,7 @@ class MotionPanel:
         stage.stop()
         self._shown, self._time = shown, 0.0
         self._quiet = True
-        self._slider.max, self._slider.value = shown.duration, 0.0
+        self._slider.max, self._slider.value = round(shown.duration, 3), 0.0
         self._quiet = False
         self._slider.disabled = self._play.disabled = False
         flexible = getattr(getattr(stage.robot, "sections", None), "rod", None) is not None
