@@ -32,15 +32,16 @@ def test_a_robot_without_limits_of_acceleration_picks_and_places(found):
 
 def test_ways_there_and_back_count_by_their_time(found):
     (there,) = found.demands
-    worse = tuple(use._replace(use=2 * use.use) for use in there.limits[-1:])
-    back = there._replace(t=0.25 * there.t, tau=-3 * there.tau, limits=worse)
+    item = there.series[-1]
+    worse = (item._replace(use=2 * item.use),)
+    back = there._replace(t=0.25 * there.t, tau=-3 * there.tau, series=worse)
     both = Cycle("", "", (there, back))
     assert both.duration == pytest.approx(1.25)
     assert np.allclose(both.rms**2, (there.rms**2 + 0.25 * 9 * there.rms**2) / 1.25)
     assert np.allclose(both.peak, 3 * found.peak)
     assert np.allclose(both.speed, np.abs(np.asarray(there.joints.qd)).max(axis=0))
     assert {use.name for use in both.limits} == {use.name for use in there.limits}
-    assert worse[0] in both.limits
+    assert back.limits[0] in both.limits
     assert (np.diff([use.use for use in both.limits]) < 1e-8).all()  # the tightest first
 
 

@@ -98,8 +98,11 @@ def rated_cycle(
 
 def _at_limits(demands: MotionDemands) -> MotionDemands:
     """Samples of a plan are at a limit, not beyond it, where they are so by its tolerance."""
-    uses = (use._replace(use=1.0) if 1 < use.use <= _TOLERATED else use for use in demands.limits)
-    return demands._replace(limits=tuple(uses))
+    series = (
+        item._replace(use=np.where((item.use > 1) & (item.use <= _TOLERATED), 1.0, item.use))
+        for item in demands.series
+    )
+    return demands._replace(series=tuple(series))
 
 
 def fitting_motion(robot: Robot) -> tuple[Motion, str]:
