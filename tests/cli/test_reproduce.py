@@ -163,7 +163,7 @@ def test_ctrl_c_ends_all_processes_and_leaves_no_page(tmp_path):
     )
     _until(lambda: len(list(tmp_path.glob("on_*"))) == 2)
     os.killpg(run.pid, signal.SIGINT)  # as a terminal does
-    _, err = run.communicate(timeout=20)
+    _, err = run.communicate(timeout=120)
     assert run.returncode == 130
     assert "Traceback" not in err
     assert "stopped; no file was left half written" in err
