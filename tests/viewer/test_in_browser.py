@@ -24,7 +24,8 @@ def page(browser, viewer):
     until(lambda: len(viewer.server.get_clients()) == 1, "a client connects")
     opened.get_by_role("tab", name="pose").wait_for(timeout=1000 * PATIENCE)
     note = opened.locator(".mantine-Notification-root button").first  # on slow drawing
-    note.click(timeout=1000 * PATIENCE)
+    if opened.get_by_text("Software WebGL").count():
+        note.click()
     yield opened
     own = (viewer.address, viewer.address.replace("http", "ws"), "data:", "blob:")
     opened.close()
@@ -73,8 +74,9 @@ def test_the_handle_drags_the_tool_and_the_border_stops_it_with_a_reason(page, v
 def test_a_number_that_is_typed_moves_the_tool(page, viewer):
     page.get_by_role("tab", name="pose").click()
     field = page.get_by_label("x [mm]")
-    field.fill("50")
-    field.press("Enter")
+    field.fill("")
+    field.press_sequentially("50", delay=150)
+    page.get_by_role("button", name="go there").click()
     until(lambda: abs(viewer.stage.x[0] - 0.05) < 1e-6, "the tool goes there", 20)
 
 
@@ -150,14 +152,17 @@ def test_links_bend_along_a_motion(page, viewer):
 
 def grown(viewer, page, seconds):
     """MB by which the process of the server grows while a motion plays ten times as fast."""
-    page.get_by_role("tab", name="motion").click()
+    viewer.motion.load()
+    until(lambda: viewer.motion._shown is not None, "the motion is computed")
     viewer.motion._speed.value = 10.0
     viewer.stage.ask(viewer.motion._toggle)
     time.sleep(15)  # to warm up
     before = resident()
     time.sleep(seconds)
     after = resident()
-    assert viewer.stage.act is viewer.motion
+    place = viewer.stage.x
+    time.sleep(0.3)
+    assert viewer.stage.x is not place  # it plays
     viewer.stage.ask(viewer.motion._toggle)
     return after - before
 

@@ -36,7 +36,7 @@ def surface(space: Workspace) -> Surface:
         names = ", ".join(space.names)
         raise InputError(f"A workspace over {names} is no region in space; it has no surface.")
     value = np.where(np.isfinite(space.slack), space.slack, -1.0)
-    value = np.pad(value, 1, constant_values=-1e-6)  # closed where the grid ends
+    value = np.pad(value, 1, constant_values=-1e6)  # closed where the grid ends
     axes = [np.concatenate([[2 * x[0] - x[1]], x, [2 * x[-1] - x[-2]]]) for x in space.axes]
     places, crossed = _cell_vertices(value)
     index = np.full(crossed.shape, -1)

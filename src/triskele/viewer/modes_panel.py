@@ -61,6 +61,8 @@ class ModesPanel:
             self._stage.show(self._chosen().x)
         else:
             self._stage.stop()
+            self._stage.reason = ""
+            self._stage.show(self._chosen().x)
             self._stage.act, self._phase = self, 0.0
             self._play.label = "stop"
 

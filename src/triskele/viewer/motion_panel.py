@@ -3,6 +3,10 @@
 import time
 from collections.abc import Callable, Mapping
 
+import numpy as np
+
+from triskele.errors import OutOfReach
+from triskele.kinematics.cycles import check_motion
 from triskele.kinematics.motion import Motion
 from triskele.viewer.panels import Messages
 from triskele.viewer.played import Played, bent, play
@@ -12,6 +16,7 @@ from triskele.viewer.stage import Stage
 
 _PERIOD = 0.15  #: between two updates of plots and texts [s]
 _NOTHING = "nothing"
+_SEEN = 0.15  #: of the robot's size, to which bending is enlarged at first
 Progress = Callable[[float], None]
 Makers = Mapping[str, Callable[[str | None, Progress], Motion]]  #: by name; of a payload
 
@@ -25,6 +30,7 @@ class MotionPanel:
         """Built where the current container of the server is; plots have a panel of their own."""
         self._stage, self._messages, self._makers = stage, messages, makers
         self._shown: Played | None = None
+        self._carried: str | None = None  #: the payload with which it was computed
         self._plots: list[Plot] = []
         self._time, self._next, self._quiet = 0.0, 0.0, False
         gui = stage.server.gui
@@ -58,17 +64,29 @@ class MotionPanel:
         """Compute the motion that is chosen, and show its start."""
         name = str(self._kind.value)
         payload = None if self._load.value == _NOTHING else str(self._load.value)
+        beyond = ""
         with self._messages.working(f"computing {name}", self._compute):
             stage = self._stage
             motion = self._makers[name](payload, self._messages.progress(f"computing {name}"))
             self._messages.say("*computing torques and loads ...*")
             shown = play(stage.robot, stage.mechanism, motion, payload, name)
-            stage.ask(lambda: self._present(shown))
+            beyond = self._beyond(shown)
+            stage.ask(lambda: self._present(shown, payload))
+        if beyond:
+            self._messages.say(f"**Beyond the limits of the robot file: {beyond}**")
 
-    def _present(self, shown: Played) -> None:
+    def _beyond(self, shown: Played) -> str:
+        """Where the motion leaves what the file allows."""
+        try:
+            check_motion(self._stage.mechanism, self._stage.robot.limits, shown.motion)
+        except OutOfReach as error:
+            return str(error)
+        return ""
+
+    def _present(self, shown: Played, payload: str | None) -> None:
         stage = self._stage
         stage.stop()
-        self._shown, self._time = shown, 0.0
+        self._shown, self._carried, self._time = shown, payload, 0.0
         self._quiet = True
         self._slider.max, self._slider.value = round(shown.duration, 3), 0.0
         self._quiet = False
@@ -90,13 +108,21 @@ class MotionPanel:
         shown = self._shown
         if shown is None:
             return
-        payload = None if self._load.value == _NOTHING else str(self._load.value)
         with self._messages.working("computing how the links bend", self._bend):
             told = self._messages.progress("computing how the links bend")
-            found = bent(self._stage.robot, shown, payload, told)
-            self._shown = found
-            self._enlarged.visible, self._bend.visible = True, False
-            self._stage.ask(lambda: self._draw(now=True))
+            found = bent(self._stage.robot, shown, self._carried, told)
+            self._stage.ask(lambda: self._show_bent(shown, found))
+
+    def _show_bent(self, straight: Played, found: Played) -> None:
+        """Take the bending over, unless another motion is shown by now."""
+        if self._shown is not straight or found.bending is None:
+            return
+        self._shown = found
+        most = max(float(np.abs(found.bending.moved).max()), 1e-9)
+        fits = float(np.clip(_SEEN * self._stage.scene.size / most, 1.0, 200.0))
+        self._enlarged.value = round(fits)
+        self._enlarged.visible, self._bend.visible = True, False
+        self._draw(now=True)
 
     # Playing
 
@@ -111,7 +137,9 @@ class MotionPanel:
         if self._stage.act is self:
             self._stage.act = None
             self._paused()
-        else:
+        elif self._shown is not None:
+            self._stage.stop()
+            self._stage.reason = ""
             self._stage.act = self
             self._play.label = "pause"
 
@@ -124,7 +152,13 @@ class MotionPanel:
             return
         self._time = float(self._slider.value)
         if self._stage.act is not self:
-            self._stage.ask(lambda: self._draw(now=True))
+            self._stage.ask(self._stand)
+
+    def _stand(self) -> None:
+        """Show the time, and end what else plays."""
+        self._stage.stop()
+        self._stage.reason = ""
+        self._draw(now=True)
 
     def _draw(self, now: bool = False) -> None:
         """The picture of the time; plots and texts less often."""

@@ -49,7 +49,6 @@ class PosePanel:
         """Built where the current container of the server is."""
         self._stage, self._messages = stage, messages
         self._surface: MeshHandle | None = None
-        self._quiet = False
         gui = stage.server.gui
         gui.add_markdown("Drag the handle at the tool, or type where it should go.")
         self._typed: list[GuiInputHandle[float]] = []
@@ -57,8 +56,8 @@ class PosePanel:
             word = shown(unit)[1]
             step = 0.1 if unit == "m" else 0.05
             field = gui.add_number(f"{name} [{word}]", 0.0, step=step)
-            field.on_update(lambda _: self._go_typed())
             self._typed.append(field)
+        gui.add_button("go there").on_click(lambda _: self._go_typed())
         gui.add_button("home").on_click(lambda _: self._go(stage.home))
         self._table = gui.add_html("")
         self._reason = gui.add_markdown("")
@@ -69,16 +68,13 @@ class PosePanel:
 
     def _go(self, x: Pose) -> None:
         def move() -> None:
-            if self._stage.act is not None:
-                self._stage.stop()
+            self._stage.stop()
             self._stage.go(x)
 
         self._stage.ask(move)
 
     def _go_typed(self) -> None:
-        """To what is typed, unless it was this panel that wrote it."""
-        if self._quiet:
-            return
+        """To what is typed."""
         coordinates = self._stage.mechanism.platform_coordinates
         pairs = zip(self._typed, coordinates, strict=True)
         self._go(np.array([field.value / shown(c.unit)[0] for field, c in pairs]))
@@ -88,10 +84,8 @@ class PosePanel:
         stage = self._stage
         mechanism, x = stage.mechanism, stage.x
         found = reading(mechanism, x)
-        self._quiet = True
         for field, c, value in zip(self._typed, mechanism.platform_coordinates, x, strict=True):
             field.value = round(shown(c.unit)[0] * float(value), 2) + 0.0
-        self._quiet = False
         joints = zip(mechanism.joint_coordinates, found.q, strict=True)
         self._table.content = html_table(
             [
@@ -109,8 +103,11 @@ class PosePanel:
             return
         if not self._shown.value:
             return
+        stage = self._stage
+        if any(c.unit != "m" for c in stage.mechanism.platform_coordinates[:3]):
+            self._messages.say("**The workspace of this robot is no region in space.**")
+            return
         with self._messages.working("computing the workspace"):
-            stage = self._stage
             told = self._messages.progress("computing the workspace")
             space = workspace(
                 stage.mechanism, stage.robot.limits, resolution=_RESOLUTION, progress=told
@@ -119,5 +116,10 @@ class PosePanel:
             self._volume.content = f"Workspace: {digits}"
             found = surface(space)
             self._surface = stage.server.scene.add_mesh_simple(
-                "/workspace", *found, color=_BLUE, opacity=0.25, side="double", visible=True
+                "/workspace",
+                *found,
+                color=_BLUE,
+                opacity=0.25,
+                side="double",
+                visible=self._shown.value,
             )

@@ -16,7 +16,6 @@ from triskele.kinematics.solids import Bar, body_colour, solids
 from triskele.viewer.meshes import mesh, tube
 
 Frames = Float[np.ndarray, "bodies 3 4"]  #: [R p] of the base and of each body
-Lines = Float[np.ndarray, "links points 3"]
 _SHADES = 40  #: of loads, between the colours below
 _PULL, _PUSH, _NONE = np.array([(185, 28, 28), (29, 78, 216), (203, 213, 225)], float)
 STEEL, FLEXURE = (71, 85, 105), (13, 148, 136)  #: colours of joints
@@ -85,7 +84,7 @@ class Scene:
                 self._bent[body].visible = True
             else:
                 self._bent[body] = self.server.scene.add_mesh_simple(
-                    f"/bent/{body}", *bent, color=rgb(body_colour(body))
+                    f"/bent/{body}", *bent, color=self._shapes[body][0].color
                 )
         self._hide([*lines, *(b for b in self.bodies if b.startswith(_BESIDE))], True)
 

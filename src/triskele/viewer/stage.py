@@ -102,7 +102,8 @@ class Stage:
 
     def go(self, x: Pose, *, held: bool = False) -> Frames:
         """Move to the allowed pose nearest to `x`, and say why if that is another one."""
-        end = self.border.nearest(self.x, np.asarray(x, float))
+        start = self.x if self.border.room(self.x) > 0 else self.home  # a motion may end outside
+        end = self.border.nearest(start, np.asarray(x, float))
         self.reason = self._why(end, np.asarray(x, float))
         return self.show(end, held=held)
 
@@ -146,7 +147,7 @@ class Stage:
             shifted[body, :, 3] = centre + beside + enlarged * bending.platform[k, :3]
         self.scene.move(shifted)
         self.scene.bend(dict(zip(bending.names, lines, strict=True)))
-        self._handle.position = shifted[self._tool, :, 3]
+        self._handle.position = frames[self._tool, :, 3]
         self._changed = True
 
     def _units(self) -> np.ndarray:
@@ -161,8 +162,7 @@ class Stage:
             self.ask(self._let_go)
 
     def _follow(self, position: np.ndarray, wxyz: np.ndarray) -> None:
-        if self.act is not None:
-            self.stop()
+        self.stop()
         rotation = vtf.SO3(wxyz).as_matrix()
         guess = jnp.asarray(self.x)
         wanted = pose_of(self.mechanism, jnp.asarray(position), jnp.asarray(rotation), guess)
@@ -182,7 +182,9 @@ class Stage:
         self._label.visible = self._beyond.visible = False
 
     def _let_go(self) -> None:
-        self._target = None
+        target, self._target = self._target, None
+        if target is not None:
+            self._follow(*target)
         self._hide_reason()
         self.reason = ""
         self.show(self.x)

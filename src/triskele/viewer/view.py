@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+import socket
 import threading
 import time
 
@@ -36,6 +37,7 @@ class Viewer:
         port: int = 8080,
     ) -> None:
         """Serve at once; nothing is drawn before `run`."""
+        _check_address(host, port)
         try:
             with contextlib.redirect_stdout(io.StringIO()):  # a banner
                 self.server = ViserServer(host=host, port=port, label=robot.title, verbose=False)
@@ -74,12 +76,27 @@ class Viewer:
         last = time.monotonic()
         while not self._closed.wait(max(0.0, last + 1 / _PICTURES - time.monotonic())):
             now = time.monotonic()
-            with self.messages.caught(), self.server.atomic():
-                self.stage.tick(now - last)
+            self._tick(now - last)
             last = now
+
+    def _tick(self, passed: float) -> None:
+        with self.messages.caught(), self.server.atomic():
+            self.stage.tick(passed)
+            return
+        self.stage.act = None  # what fails once would fail at every picture
 
     def close(self) -> None:
         """Stop drawing and serving."""
         self._closed.set()
         with contextlib.redirect_stdout(io.StringIO()):
             self.server.stop()
+
+
+def _check_address(host: str, port: int) -> None:
+    """Raise a sentence unless a server can be bound to `host`; the port may be taken."""
+    try:
+        with socket.create_server((host, 0)):
+            return
+    except OSError as error:
+        why = error.strerror or error
+        raise InputError(f"Nothing can be served at {host}, port {port}: {why}.") from None
