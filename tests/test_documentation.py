@@ -38,6 +38,7 @@ LONG = (
     "planning.md",
     "sensing.md",
     "simulation.md",
+    "tutorial.md",
 )  # their commands compile for a minute
 
 

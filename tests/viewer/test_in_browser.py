@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 from browsing import PATIENCE, SHOTS, WIDE, changed, drag, on_screen, pixels, slide, until
 
+pytestmark = pytest.mark.long  # two minutes, of which the software renderer takes most
+
 
 @pytest.fixture(scope="module")
 def page(browser, viewer):
@@ -173,12 +175,10 @@ def resident():
     return next(int(line.split()[1]) for line in lines if line.startswith("VmRSS")) / 1e3
 
 
-@pytest.mark.long
 def test_a_minute_of_playing_keeps_the_memory(page, viewer):
     assert grown(viewer, page, 60) < 5
 
 
 @pytest.mark.slow
-@pytest.mark.long
 def test_ten_minutes_of_playing_keep_the_memory(page, viewer):
     assert grown(viewer, page, 600) < 5
