@@ -39,6 +39,7 @@ LONG = (
     "sensing.md",
     "simulation.md",
     "tutorial.md",
+    "vibration.md",
 )  # their commands compile for a minute
 
 
