@@ -12,7 +12,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from triskele.description.schema import Payload, Robot
-from triskele.dynamics.torques import MotionDemands, torques
+from triskele.dynamics.torques import MotionDemands, RodSeries, torques
 from triskele.errors import TriskeleError
 from triskele.flexible.curves import curves, link_names
 from triskele.flexible.response import Response, body_poses_along, vibrate
@@ -58,13 +58,19 @@ class Played(NamedTuple):
         """Of the motion [s]."""
         return float(self.t[-1])
 
+    @property
+    def rods(self) -> RodSeries | None:
+        """Loads of the rods, None without demands, without rods, or where joints are springs."""
+        loads = None if self.demands is None else self.demands.loads
+        return None if loads is None else loads.rods
+
     def at(self, time: float) -> int:
         """The picture at `time` [s]."""
         return int(np.clip(np.searchsorted(self.t, time), 0, len(self.t) - 1))
 
     def tensions(self, k: int) -> dict[str, float] | None:
         """What each rod carries in picture `k` [N], positive if it pulls; the end with more."""
-        rods = None if self.demands is None else getattr(self.demands.loads, "rods", None)
+        rods = self.rods
         if rods is None:
             return None
         ends = np.stack([rods.lower[self.picture[k]], rods.upper[self.picture[k]]])
@@ -76,8 +82,7 @@ class Played(NamedTuple):
         limits = robot.limits
         if limits.rod_force is not None:
             return limits.rod_force * (1 - limits.margin)
-        rods = getattr(getattr(self.demands, "loads", None), "rods", None)
-        return 1.0 if rods is None else max(float(rods.peak.max()), 1e-9)
+        return 1.0 if self.rods is None else max(float(self.rods.peak.max()), 1e-9)
 
     def binding(self, k: int) -> tuple[str, float] | None:
         """The limit that is used most in picture `k`, and how much; averages do not count."""

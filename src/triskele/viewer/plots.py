@@ -69,7 +69,7 @@ def plots_of(
     turning = mechanism.joint_coordinates[0].unit == "rad"
     efforts = {f"motor {k + 1}": column for k, column in enumerate(shown.demands.tau.T)}
     found = [Plot(server, "torque [N m]" if turning else "force [N]", t, efforts)]
-    rods = getattr(shown.demands.loads, "rods", None)
+    rods = shown.rods
     if rods is not None:
         names = [name.replace("_", " ") for name in rods.names]
         tensions = dict(zip(names, rods.lower.T, strict=True))

@@ -117,6 +117,6 @@ def load_colour(load: float) -> tuple[int, int, int]:
 
 
 def light(server: viser.ViserServer) -> None:
-    """Light, shadows and a ground for a robot that hangs or stands."""
+    """Light from all sides, and z up."""
     server.scene.set_up_direction("+z")
     server.scene.configure_default_lights(enabled=True, cast_shadow=False)

@@ -5,25 +5,23 @@ Links of a flexible Delta bend; a robot with springs in its joints moves in plat
 
 from typing import NamedTuple
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
-from triskele.compliant.stiffness import natural_modes
+from triskele.compliant.stiffness import modes_by_drives
 from triskele.description.schema import DeltaRobot, Robot
-from triskele.dynamics.robot import rigid
 from triskele.flexible.assembly import rest_poses
 from triskele.flexible.curves import curves, link_names
 from triskele.flexible.modes import modes
 from triskele.flexible.robot import FlexibleRobot, flexible
 from triskele.kinematics.mechanism import AbstractMechanism
 from triskele.kinematics.solids import body_frames
-from triskele.laws.actuators import actuators, at_joints
 from triskele.viewer.played import Bending
 
 _COUNT = 8
+_CASES = {"sliders free, motors off": "drives free", "motors locked": "motors locked"}
 
 
 class Swing(NamedTuple):
@@ -42,7 +40,6 @@ def swings(robot: Robot, mechanism: AbstractMechanism, x: Float[np.ndarray, " m"
     frames = body_frames(mechanism, x[None])
     if isinstance(robot, DeltaRobot):
         return _of_links(flexible(robot), x, frames)
-    robot.require("flexures", "modes")
     return _of_springs(robot, mechanism, x, frames)
 
 
@@ -66,14 +63,8 @@ def _of_springs(
     robot: Robot, mechanism: AbstractMechanism, x: np.ndarray, frames: np.ndarray
 ) -> list[Swing]:
     """Drives free, and with motors locked where belts are soft."""
-    load = rigid(robot)
-    bare = eqx.tree_at(lambda r: r.rotors, load, jnp.zeros_like(load.rotors))
-    cases = {"drives free": natural_modes(bare, x)}
-    if robot.motors is not None and robot.motors.drives is not None:
-        drives = actuators(robot, len(load.rotors))
-        if drives.coupling is not None:
-            driven = eqx.tree_at(lambda r: r.rotors, load, at_joints(robot, drives))
-            cases["motors locked"] = natural_modes(driven, x, drives, "locked")
+    held = modes_by_drives(robot, None, x)
+    cases = {name: held[case] for case, name in _CASES.items() if case in held}
     names = [c.name for c in mechanism.platform_coordinates]
     unit = np.array([float(np.asarray(value)) for value in mechanism.scales().platform])
     swung = []
