@@ -148,6 +148,15 @@ def factor(unit: str) -> float:
     return float(parsed.ratio) * math.pi**parsed.pi_power
 
 
+def display(unit: str) -> tuple[float, str]:
+    """Factor and name of the unit in which people read what is kept in `unit`.
+
+    >>> display("m"), display("N")
+    ((1000.0, 'mm'), (1.0, 'N'))
+    """
+    return {"m": (1e3, "mm"), "rad": (180 / math.pi, "deg")}.get(unit, (1.0, unit))
+
+
 def same_dimension(units: Sequence[str]) -> bool:
     """Whether all `units` measure the same thing."""
     return len({parse_unit(unit).dimension for unit in units}) <= 1

@@ -14,7 +14,13 @@ import pytest
 from triskele.studies.catalogue import Entry
 
 KEYS = {"study", "quantity", "unit", "paper", "ours", "verdict", "reason"}
-GOOD = """
+GOOD = """'''The study of {name} things.
+
+A rod of `n` parts
+is < 1 m.
+
+Reference: nobody.
+'''
 from matplotlib.figure import Figure
 from triskele.studies.study import Finding, Study
 
@@ -81,6 +87,9 @@ def test_tables_a_summary_and_a_page_that_needs_no_other_file(cli, stubs, tmp_pa
     assert all(part.startswith("data:image/") for part in re.findall(r"src='([^']*)'", page))
     assert len(re.findall(r"<img ", page)) == 2
     assert page.count("it is &amp; bent.") == 2
+    assert "The study of better things." in page
+    assert page.count("A rod of n parts is &lt; 1 m.") == 2
+    assert "nobody" not in page
     assert "a &lt;length&gt;" in page
     assert "assumed numbers of d3s_800" in page
     assert re.search(r"triskele \d+\.\d+", page)

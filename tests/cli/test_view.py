@@ -1,7 +1,10 @@
 """The command `view` as a user types it, and a robot of one's own through all that one asks."""
 
 import json
+import signal
 import socket
+import subprocess
+import sys
 
 import pytest
 
@@ -106,6 +109,22 @@ def test_the_next_port_is_taken(cli, closed):
         result = cli("view", "abb_irb360_1130", "--port", "8153")
     assert result.code == 0
     assert "localhost:8154" in result.out
+
+
+def test_ctrl_c_does_not_wait_for_what_is_computed():
+    typed = ["view", "abb_irb360_6_1600", "--motion", "pick-and-place", "--port", "8157"]
+    run = subprocess.Popen(
+        [sys.executable, "-m", "triskele", *typed],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert run.stdout is not None
+    assert "is shown at" in run.stdout.readline()
+    run.send_signal(signal.SIGINT)
+    _, err = run.communicate(timeout=60)
+    assert run.returncode == 0
+    assert err.endswith("ended\n")
 
 
 @pytest.mark.parametrize(

@@ -66,7 +66,7 @@ def relative(robot, x, mode):
 
 def test_shapes_are_orthonormal_by_mass_and_orthogonal_by_stiffness():
     found = modes(ROBOT, PLACE, count=ROBOT.unknowns)
-    M, K, _ = (np.asarray(part) for part in rest_matrices(ROBOT, jnp.array(PLACE)))
+    M, K, *_ = (np.asarray(part) for part in rest_matrices(ROBOT, jnp.array(PLACE)))
     v, squares = np.asarray(found.shapes), np.asarray(found.frequencies) ** 2
     assert np.allclose(M, M.T, rtol=0, atol=1e-12 * M.max())
     assert np.allclose(v.T @ M @ v, np.eye(len(v)), rtol=0, atol=1e-9)
@@ -82,6 +82,26 @@ def test_the_platform_of_a_mode_is_part_of_its_shape():
     assert found.directions[0] == "z"  # up and down, alone at the centre
     assert np.allclose(found.platform[0, [0, 1, 3, 4]], 0, atol=1e-9)
     assert {found.directions[1], found.directions[2]} <= {"x", "y", "about x", "about y"}
+
+
+def test_shares_are_kinetic_energy_of_the_platform():
+    """A platform that goes up and down has 1/2 m w^2 z^2 of its mode's 1/2 w^2."""
+    found = modes(ROBOT, CENTRE, count=3)
+    mass, share = float(ROBOT.platform[0] + ROBOT.carried[0]), float(found.shares[0].sum())
+    assert share == pytest.approx(mass * float(found.platform[0, 2]) ** 2, rel=1e-9)
+    assert 0.2 < share < 1  # rods and arms have the rest
+
+
+def test_how_many_modes_are_asked_for_changes_no_label():
+    few, many = modes(ROBOT, PLACE, count=4), modes(ROBOT, PLACE, count=20)
+    assert many.directions[:4] == few.directions
+
+
+def test_rods_that_swing_alone_are_called_links():
+    """The thin rods of the ABB swing at 65 Hz, long before its platform does."""
+    found = modes(flexible(IRB), (0.0, 0.0, -0.95, 0.0), count=13)
+    assert found.directions[:12] == ("links",) * 12
+    assert found.directions[12] in ("x", "y")
 
 
 def test_frequencies_at_many_poses_are_those_of_each():

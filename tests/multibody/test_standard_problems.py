@@ -342,4 +342,4 @@ def test_andrews_squeezer_is_where_the_ivp_test_set_says():
     assert np.isclose(run.q[-1, 0], end[0], rtol=0, atol=1e-8)
     assert np.isclose(run.qd[-1, 0], 1139.920302151208, rtol=1e-8)
     assert np.isclose(run.work[-1], 0.033 * (end[0] - start[0]), rtol=1e-8)
-    assert run.imbalance < 1e-10
+    assert run.imbalance < 1e-9  # rounding differs from processor to processor

@@ -78,6 +78,11 @@ def test_a_number_that_is_typed_moves_the_tool(page, viewer):
     field = page.get_by_label("x [mm]")
     field.fill("")
     field.press_sequentially("50", delay=150)
+    time.sleep(0.5)
+    for tell in viewer.stage.moved:  # a read-out that comes late
+        viewer.stage.ask(tell)
+    time.sleep(0.5)
+    assert field.input_value() == "50"
     page.get_by_role("button", name="go there").click()
     until(lambda: abs(viewer.stage.x[0] - 0.05) < 1e-6, "the tool goes there", 20)
 

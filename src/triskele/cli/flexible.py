@@ -23,6 +23,7 @@ from triskele.cli.output import (
 from triskele.cli.payloads import Carried, CarriedCentre, CarriedInertia, carried_payload
 from triskele.cli.shapes import Asked, gathered, made, option, shaped
 from triskele.errors import InputError
+from triskele.units import display
 
 if TYPE_CHECKING:
     import numpy as np
@@ -243,7 +244,7 @@ def _single(
     x, model = asked.pose(at), asked.model_of()
     found = found_by.modes(model, x, count=asked.most, loaded=asked.loaded)
     hanging = found_by.sag(model, x)
-    w = np.asarray(found.frequencies)
+    w, shares = np.asarray(found.frequencies), np.asarray(found.shares).sum(axis=1)
     data: dict[str, object] = {
         "pose": np.asarray(x).tolist(),
         "unknowns": model.unknowns,
@@ -253,8 +254,9 @@ def _single(
                 "unit": "Hz",
                 "rad_per_s": float(value),
                 "moves": way,
+                "platform_share": float(share),
             }
-            for value, way in zip(w, found.directions, strict=True)
+            for value, way, share in zip(w, found.directions, shares, strict=True)
         ],
         "sag": {
             "position": np.asarray(hanging.position).tolist(),
@@ -277,10 +279,16 @@ def _single(
 
 def _print_modes(data: dict) -> None:
     rows = [
-        (str(k), f"{mode['frequency']:.5g}", f"{mode['rad_per_s']:.6g}", mode["moves"])
+        (
+            str(k),
+            f"{mode['frequency']:.5g}",
+            f"{mode['rad_per_s']:.6g}",
+            mode["moves"],
+            f"{100 * mode['platform_share']:.0f}",
+        )
         for k, mode in enumerate(data["modes"], 1)
     ]
-    print_rows(rows, ("mode", "Hz", "rad/s", "platform moves"))
+    print_rows(rows, ("mode", "Hz", "rad/s", "platform moves", "its energy [%]"))
     x, y, z = (round(1e3 * value, 3) + 0.0 for value in data["sag"]["position"])
     typer.echo(f"sag under its weight: {x:.3f}, {y:.3f}, {z:.3f} mm")
     if "sensitivities" in data:
@@ -562,7 +570,7 @@ def _print_response(data: dict) -> None:
     )
     rows = []
     for name, item in data["deviation"].items():
-        factor, unit = (1e3, "mm") if item["unit"] == "m" else (180 / math.pi, "deg")
+        factor, unit = display(item["unit"])
         cells = (f"{factor * item[key] + 0.0:.3f}" for key in ("least", "greatest", "end"))
         rows.append((name, *cells, unit))
     print_rows(rows, ("deviation", "least", "greatest", "at the end", "unit"))

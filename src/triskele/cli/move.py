@@ -1,6 +1,5 @@
 """Commands about position: ik, fk, workspace."""
 
-import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -18,6 +17,7 @@ from triskele.cli.output import (
     progress_bar,
 )
 from triskele.errors import InputError, OutOfReach
+from triskele.units import display
 
 if TYPE_CHECKING:
     import numpy as np
@@ -268,10 +268,9 @@ def _units(mechanism: "AbstractMechanism") -> dict[str, str]:
 
 def _rows(values: dict[str, float], units: dict[str, str]) -> list[tuple[str, str, str]]:
     """Name, SI value, and the value in mm or deg; what rounds to zero is zero."""
-    shown = {"m": (1e3, "mm"), "rad": (180 / math.pi, "deg")}
     rows = []
     for name, value in values.items():
-        factor, unit = shown[units[name]]
+        factor, unit = display(units[name])
         value = round(value, 12) + 0.0
         rows.append((name, f"{value:.9g} {units[name]}", f"{factor * value:.6f} {unit}"))
     return rows

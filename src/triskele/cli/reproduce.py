@@ -53,12 +53,13 @@ def reproduce(
     target = _page_path(html)
     start = time.monotonic()
     studies = _run(entries, jobs or min(os.cpu_count() or 1, _MOST_JOBS))
-    _write(studies, entries, time.monotonic() - start, target, figures)
+    seconds = time.monotonic() - start
     rows = [finding._asdict() for study in studies for finding in study.findings]
     if json:
         print_json({"rows": rows})
     else:
         _print(studies, entries)
+    _write(studies, entries, seconds, target, figures)
     note(f"wrote {target}")
     if any(row["verdict"] == "failed" for row in rows):
         raise typer.Exit(1)

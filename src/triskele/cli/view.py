@@ -1,6 +1,7 @@
 """The command `view`: the robot in a browser."""
 
-import threading
+import os
+import sys
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Annotated
 
@@ -55,18 +56,27 @@ def view(
     from triskele.viewer.view import Viewer
 
     viewer = Viewer(described, motions, payload=payload, host=host, port=port)
-    note_assumptions(described.assumptions(), robot)
-    typer.echo(f"{described.title} is shown at {viewer.address}; Ctrl-C ends it.")
-    if open:
-        typer.launch(viewer.address)
-    if motion is not None:
-        threading.Thread(target=viewer.motion.load, daemon=True).start()
     try:
+        note_assumptions(described.assumptions(), robot)
+        typer.echo(f"{described.title} is shown at {viewer.address}; Ctrl-C ends it.")
+        if open:
+            typer.launch(viewer.address)
+        if motion is not None:
+            viewer.load_motion()
         viewer.run()
     except KeyboardInterrupt:
         note("ended")
+        if viewer.busy:
+            _leave()
     finally:
         viewer.close()
+
+
+def _leave() -> None:
+    """End the process at once: compiled code does not survive that Python ends around it."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(0)
 
 
 def offered(asked: Asked, motion: str | None) -> "Makers":

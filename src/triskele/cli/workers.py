@@ -137,14 +137,17 @@ def _started(name: str, entry: "Entry") -> tuple[Connection, _Worker]:
     context = get_context("spawn")
     ours, theirs = context.Pipe(duplex=False)
     process = context.Process(target=_work, args=(name, entry, theirs), daemon=True)
-    process.start()
+    held = signal.signal(signal.SIGINT, signal.SIG_IGN)  # which the process takes over
+    try:
+        process.start()
+    finally:
+        signal.signal(signal.SIGINT, held)
     theirs.close()  # so that the pipe ends when the process does
     return ours, _Worker(name, process)
 
 
 def _work(name: str, entry: "Entry", pipe: Connection) -> None:
     """What a process does."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")  # a GPU is shared
     if entry.hasty:
         _compile_hastily()

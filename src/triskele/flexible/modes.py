@@ -39,7 +39,7 @@ from triskele.flexible.robot import PLATFORM, FlexibleRobot, Links, links
 from triskele.numerics import Components
 
 _SAME = 1e-6  #: frequencies closer than this, relatively, are one
-_QUIET = 0.05  #: a platform that moves less, relative to the liveliest mode, is still
+_QUIET = 0.01  #: a platform with less of the kinetic energy is still
 _BLOCK = 64  #: poses at once in a map
 
 Progress = Callable[[float], None]
@@ -51,6 +51,7 @@ class Modes(eqx.Module):
     x: Float[Array, " m"]  #: platform coordinates [m, rad]
     frequencies: Float[Array, " modes"]  #: w [rad/s], rising
     shapes: Float[Array, "n modes"]  #: v of (1), in the unknowns of the robot
+    inertia: Float[Array, "6 6"]  #: of the platform and what it carries, alone
 
     @property
     def platform(self) -> Float[Array, "modes 6"]:
@@ -58,19 +59,21 @@ class Modes(eqx.Module):
         return self.shapes[:PLATFORM].T
 
     @property
-    def directions(self) -> tuple[str, ...]:
-        """Along or about which axis the platform moves most in each mode; "links" if hardly.
+    def shares(self) -> Float[Array, "modes 6"]:
+        """What part of a mode's kinetic energy the platform has, along and about each axis.
 
-        Rotations count with a radius that makes the mean motion of a mode equal in both kinds.
+        All energy of a mode of (1) counts as 1; the platform's own is v_P' inertia v_P, of which
+        these are the terms of the diagonal.
         """
-        moved = np.abs(np.asarray(self.platform))
-        radius = np.linalg.norm(moved[:, :3]) / max(np.linalg.norm(moved[:, 3:]), 1e-300)
-        scaled = moved * np.array([1, 1, 1, radius, radius, radius])
-        names = np.array(["x", "y", "z", "about x", "about y", "about z"])
-        quiet = scaled.max(axis=1) < _QUIET * scaled.max()
+        return self.platform**2 * jnp.diag(self.inertia)[None]
+
+    @property
+    def directions(self) -> tuple[str, ...]:
+        """Along or about which axis the platform moves most in each mode; "links" if hardly."""
+        names = ("x", "y", "z", "about x", "about y", "about z")
         return tuple(
-            "links" if still else str(names[k])
-            for k, still in zip(scaled.argmax(axis=1), quiet, strict=True)
+            names[int(row.argmax())] if row.sum() > _QUIET else "links"
+            for row in np.asarray(self.shares)
         )
 
 
@@ -104,10 +107,10 @@ def modes(
     `of_links` are its links, if they are built already.
     """
     _check_count(robot, count)
-    M, K, _ = rest_matrices(robot, jnp.asarray(x, float), loaded, of_links)
+    M, K, _, inertia = rest_matrices(robot, jnp.asarray(x, float), loaded, of_links)
     squares, shapes = eigh((K + K.T) / 2, M, subset_by_index=(0, count - 1))
     w = np.sqrt(np.maximum(squares, 0.0))
-    return Modes(jnp.asarray(x, float), jnp.asarray(w), jnp.asarray(shapes))
+    return Modes(jnp.asarray(x, float), jnp.asarray(w), jnp.asarray(shapes), inertia)
 
 
 def _check_count(robot: FlexibleRobot, count: int) -> None:
@@ -221,6 +224,7 @@ class Rest(NamedTuple):
     M: Float[Array, "n n"]
     K: Float[Array, "n n"]
     f: Float[Array, " n"]
+    platform: Float[Array, "6 6"]  #: the part of M that is the platform's own
 
 
 def at_rest(
@@ -237,6 +241,7 @@ def at_rest(
         whole(robot, limbs.M, limbs.platform),
         whole(robot, limbs.K, still),
         whole_vector(limbs.f, limbs.platform_f),
+        limbs.platform,
     )
 
 
@@ -279,7 +284,7 @@ def _many_at_rest(
     of_links = links(robot)  # once: they do not know the pose
 
     def one(x: Float[Array, " m"]) -> tuple[Float[Array, "n n"], Float[Array, "n n"]]:
-        M, K, _ = at_rest(robot, of_links, x, loaded)
+        M, K, *_ = at_rest(robot, of_links, x, loaded)
         return M, (K + K.T) / 2
 
     return jax.lax.map(one, x)  # not vmapped: see `assembly.solve_arrow`
@@ -314,7 +319,7 @@ def _slopes(
     """Equation (2) for all numbers of the robot at once, in its own form."""
 
     def mean(robot: FlexibleRobot) -> Float[Array, ""]:
-        M, K, _ = at_rest(robot, links(robot), x)
+        M, K, *_ = at_rest(robot, links(robot), x)
         forms = jnp.einsum("ak,ab,bk->k", shapes, K, shapes)
         forms = forms - w**2 * jnp.einsum("ak,ab,bk->k", shapes, M, shapes)
         return jnp.mean(forms / (2 * w))

@@ -21,6 +21,7 @@ from triskele.kinematics.mechanism import AbstractMechanism
 from triskele.kinematics.motion import Motion, sine
 from triskele.numerics import stacked
 from triskele.planning.plan import plan
+from triskele.units import display
 
 Progress = Callable[[float], None]
 _HALVINGS = 6  #: of a motion that does not fit
@@ -138,7 +139,7 @@ def _sine(robot: Robot, mechanism: AbstractMechanism, part: float) -> tuple[Moti
     amplitude[0] = swing
     names = tuple(c.name for c in mechanism.platform_coordinates)
     motion = sine(home, amplitude, frequency=1.0, duration=1.0, coordinates=names)
-    factor, unit = (1e3, "mm") if first.unit == "m" else (180 / np.pi, "deg")
+    factor, unit = display(first.unit)
     return motion, f"sine of {first.name} by {factor * swing:.3g} {unit} at 1 Hz"
 
 

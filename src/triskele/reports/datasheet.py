@@ -1,6 +1,5 @@
 """What a robot is, and what is suspicious about it: the facts behind `show` and `check`."""
 
-import math
 from typing import NamedTuple
 
 import numpy as np
@@ -16,6 +15,7 @@ from triskele.kinematics.reach import worst_slack
 from triskele.kinematics.singularity import singularity_margins
 from triskele.numerics import stacked
 from triskele.spatial.inertia import infeasibility
+from triskele.units import display
 
 
 class Datasheet(NamedTuple):
@@ -103,7 +103,7 @@ def state_rows(sheet: Datasheet) -> list[tuple[str, str, str]]:
 
 def _shown(value: float, unit: str) -> str:
     """A value in mm or deg, without a negative zero."""
-    factor, name = {"m": (1e3, "mm"), "rad": (180 / math.pi, "deg")}[unit]
+    factor, name = display(unit)
     return f"{round(factor * value, 4) + 0.0:g} {name}"
 
 

@@ -18,7 +18,7 @@ from triskele.kinematics.workspace import guaranteed_room, workspace
 from triskele.numerics import stacked
 from triskele.planning.cycle import Cycle, shown_cycle
 from triskele.reports.datasheet import Datasheet, state_rows
-from triskele.reports.figures import display, robot_figure, workspace_figure
+from triskele.reports.figures import robot_figure, workspace_figure
 from triskele.reports.load_figures import demands_figure
 from triskele.reports.page import (
     Marked,
@@ -31,6 +31,7 @@ from triskele.reports.page import (
     table,
 )
 from triskele.reports.vibration_figures import modes_figure
+from triskele.units import display
 
 Progress = Callable[[float], None]
 _COUNT = 8  #: modes

@@ -24,6 +24,7 @@ from triskele.kinematics.mechanism import AbstractMechanism, Coordinate
 from triskele.kinematics.motion import Motion
 from triskele.kinematics.solids import Ball, Bar, body_colour, body_frames, solids
 from triskele.kinematics.workspace import Workspace
+from triskele.units import display
 
 Numbers = NDArray[np.float64]
 Pose = Array | Numbers  #: platform coordinates [m, rad]
@@ -236,11 +237,6 @@ def _axes_3d(figure: Figure, place: int) -> Axes3D:
         axis.set_major_locator(MaxNLocator(4))
         axis.labelpad = 6
     return axes
-
-
-def display(unit: str) -> tuple[float, str]:
-    """What figures show a unit as: factor and name."""
-    return {"m": (1e3, "mm"), "rad": (180 / np.pi, "deg")}.get(unit, (1.0, unit))
 
 
 def _shown(space: Workspace, k: int) -> Numbers:

@@ -10,7 +10,8 @@ from triskele.dynamics.limits import LimitUse
 from triskele.dynamics.simulate import Simulation
 from triskele.dynamics.torques import MotionDemands, RodSeries
 from triskele.kinematics.mechanism import AbstractMechanism
-from triskele.reports.figures import STYLE, display, legend_outside
+from triskele.reports.figures import STYLE, legend_outside
+from triskele.units import display
 
 _OVER, _UNDER = "#b91c1c", "#0e7490"
 _SHOWN = 12  #: limits in the bar chart

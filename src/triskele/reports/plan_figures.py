@@ -12,7 +12,8 @@ from triskele.kinematics.mechanism import Coordinate
 from triskele.kinematics.motion import UNITS
 from triskele.kinematics.path import derivatives_along
 from triskele.planning.plan import Plan
-from triskele.reports.figures import STYLE, display, legend_outside
+from triskele.reports.figures import STYLE, legend_outside
+from triskele.units import display
 
 _LIMIT, _IDLE, _GAIN = "#b91c1c", "#9ca3af", "#0e7490"
 _HEADROOM = 1.5  #: of the path speed; the maximum velocity curve may go through the roof

@@ -1,6 +1,9 @@
 """Studies as one page of HTML: a summary, and of each study its table, figures and assumptions."""
 
+import ast
 from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
+from pathlib import Path
 
 from triskele.description.load import load
 from triskele.reports.page import (
@@ -82,6 +85,7 @@ def _section(study: Study, entry: Entry) -> list[str]:
     return [
         heading(entry.title, anchor=study.name),
         paragraph(entry.paper),
+        *map(paragraph, _told(entry.module)),
         paragraph(f"{study.name}, computed in {_minutes(study.seconds)}.", "quiet"),
         *(image(figure, name.replace("_", " ")) for name, figure in study.figures.items()),
         table(
@@ -92,6 +96,15 @@ def _section(study: Study, entry: Entry) -> list[str]:
         listing([f"{text}." for text in numbers], numbered=True),
         *_assumptions(study),
     ]
+
+
+def _told(module: str) -> list[str]:
+    """Paragraphs in which a study's module says what it is about; read, for it may not run."""
+    spec = find_spec(module)
+    assert spec is not None and spec.origin is not None, "studies are files"
+    text = ast.get_docstring(ast.parse(Path(spec.origin).read_text("utf-8"))) or ""
+    parts = (" ".join(part.split()).replace("`", "") for part in text.split("\n\n"))
+    return [part for part in parts if part and not part.startswith("Reference")]
 
 
 def _row(finding: Finding, numbers: Mapping[str, int]) -> tuple[Text, ...]:

@@ -22,7 +22,7 @@ class ModesPanel:
         gui, size = stage.server.gui, 1e3 * stage.scene.size
         gui.add_markdown("Natural modes with the tool where it is, shown slowly.")
         self._compute = gui.add_button("compute here")
-        self._compute.on_click(lambda _: self.load())
+        self._compute.on_click(lambda _: messages.aside(self.load))
         names: list[str] = ["none yet"]
         self._mode = gui.add_dropdown("mode", names, disabled=True)
         self._swing = gui.add_slider(
@@ -38,14 +38,20 @@ class ModesPanel:
         """Compute the modes at the pose shown."""
         with self._messages.working("computing modes", self._compute):
             stage = self._stage
-            self._found = swings(stage.robot, stage.mechanism, stage.x)
-            self._mode.options = tuple(
-                f"{k}: {swing.frequency:.4g} Hz, {swing.name}"
-                for k, swing in enumerate(self._found, 1)
-            )
-            self._mode.value = self._mode.options[0]
-            self._mode.disabled = self._play.disabled = False
-            self._describe()
+            found = swings(stage.robot, stage.mechanism, stage.x)
+            stage.ask(lambda: self._present(found))
+
+    def _present(self, found: list[Swing]) -> None:
+        if self._stage.act is self:
+            self._stage.stop()
+            self._stage.show(self._stage.x)
+        self._found = found
+        self._mode.options = tuple(
+            f"{k}: {swing.frequency:.4g} Hz, {swing.name}" for k, swing in enumerate(found, 1)
+        )
+        self._mode.value = self._mode.options[0]
+        self._mode.disabled = self._play.disabled = False
+        self._describe()
 
     def _chosen(self) -> Swing:
         return self._found[self._mode.options.index(self._mode.value)]

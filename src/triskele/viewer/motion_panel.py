@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable, Mapping
 
 import numpy as np
+from viser import GuiEvent
 
 from triskele.errors import OutOfReach
 from triskele.kinematics.cycles import check_motion
@@ -32,22 +33,22 @@ class MotionPanel:
         self._shown: Played | None = None
         self._carried: str | None = None  #: the payload with which it was computed
         self._plots: list[Plot] = []
-        self._time, self._next, self._quiet = 0.0, 0.0, False
+        self._time, self._next = 0.0, 0.0
         gui = stage.server.gui
         names, loads = tuple(makers), (_NOTHING, *stage.robot.payloads)
         self._kind = gui.add_dropdown("motion", names)
         first = payload if payload in loads else _NOTHING
         self._load = gui.add_dropdown("payload", loads, initial_value=first)
         self._compute = gui.add_button("compute")
-        self._compute.on_click(lambda _: self.load())
+        self._compute.on_click(lambda _: messages.aside(self.load))
         self._play = gui.add_button("play", disabled=True)
         self._play.on_click(lambda _: stage.ask(self._toggle))
         self._slider = gui.add_slider("time [s]", 0.0, 1.0, 0.001, 0.0, disabled=True)
-        self._slider.on_update(lambda _: self._seek())
+        self._slider.on_update(self._seek)
         self._speed = gui.add_slider("speed", 0.05, 10.0, 0.05, 1.0)
         self._enlarged = gui.add_slider("exaggeration", 1.0, 200.0, 1.0, 20.0, visible=False)
         self._bend = gui.add_button("bend the links along it", visible=False)
-        self._bend.on_click(lambda _: self._bend_links())
+        self._bend.on_click(lambda _: messages.aside(self._bend_links))
         self._text = gui.add_markdown("")
         self._legend = gui.add_html("", visible=False)
         panel = gui.add_panel()
@@ -87,9 +88,7 @@ class MotionPanel:
         stage = self._stage
         stage.stop()
         self._shown, self._carried, self._time = shown, payload, 0.0
-        self._quiet = True
         self._slider.max, self._slider.value = round(shown.duration, 3), 0.0
-        self._quiet = False
         self._slider.disabled = self._play.disabled = False
         flexible = getattr(getattr(stage.robot, "sections", None), "rod", None) is not None
         self._bend.visible, self._enlarged.visible = flexible, False
@@ -146,9 +145,9 @@ class MotionPanel:
     def _paused(self) -> None:
         self._play.label = "play"
 
-    def _seek(self) -> None:
+    def _seek(self, event: GuiEvent) -> None:
         """To where the slider was put, unless it was this panel that did."""
-        if self._quiet or self._shown is None:
+        if event.client_id is None or self._shown is None:
             return
         self._time = float(self._slider.value)
         if self._stage.act is not self:
@@ -182,9 +181,7 @@ class MotionPanel:
     def _write(self, k: int) -> None:
         shown = self._shown
         assert shown is not None
-        self._quiet = True
         self._slider.value = round(float(shown.t[k]), 3)
-        self._quiet = False
         for plot in self._plots:
             plot.mark(float(shown.t[k]))
         found = shown.binding(k)

@@ -1,28 +1,24 @@
-"""What all panels share: sentences for mistakes, tables of numbers, units as people read them."""
+"""What all panels share: sentences for mistakes, work left aside, tables of numbers."""
 
 import sys
+import threading
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from html import escape
 
-from viser import GuiButtonHandle, GuiMarkdownHandle, ViserServer
+from viser import GuiButtonHandle, GuiCheckboxHandle, GuiMarkdownHandle, ViserServer
 
 from triskele.errors import TriskeleError
 from triskele.kinematics.mechanism import Coordinate
+from triskele.units import display
 
-_SHOWN = {"m": (1e3, "mm"), "rad": (57.29577951308232, "deg")}
 _CELL = "padding:0.05em 0.8em 0.05em 0; white-space:nowrap; font-variant-numeric:tabular-nums"
-
-
-def shown(unit: str) -> tuple[float, str]:
-    """Factor and name of the unit in which people read `unit`."""
-    return _SHOWN.get(unit, (1.0, unit))
 
 
 def value_text(coordinate: Coordinate, value: float) -> str:
     """A coordinate such as 12.3 mm, without a negative zero."""
-    factor, unit = shown(coordinate.unit)
+    factor, unit = display(coordinate.unit)
     return f"{round(factor * value, 2) + 0.0:.2f} {unit}"
 
 
@@ -36,32 +32,55 @@ def html_table(rows: Sequence[Sequence[str]]) -> str:
 
 
 class Messages:
-    """One line for what went wrong, or is going on."""
+    """One line for what went wrong, or is going on; and what is going on."""
 
     def __init__(self, server: ViserServer) -> None:
         """Empty, where the current container is."""
         self._line: GuiMarkdownHandle = server.gui.add_markdown("")
+        self._aside: set[Callable[[], None]] = set()
+        self._ended = False
+
+    def aside(self, work: Callable[[], None]) -> None:
+        """Leave `work` to a thread of its own, for which nobody waits at the end."""
+
+        def run() -> None:
+            try:
+                work()
+            finally:
+                self._aside.discard(run)
+
+        self._aside.add(run)
+        threading.Thread(target=run, daemon=True).start()
+
+    @property
+    def busy(self) -> bool:
+        """Whether something left aside is still going on."""
+        return bool(self._aside)
 
     def say(self, text: str) -> None:
         """Show `text`, until the next."""
-        self._line.content = text
+        if not self._ended:
+            self._line.content = text
+
+    def end(self) -> None:
+        """Show nothing any more: what is still going on has nobody to tell."""
+        self._ended = True
 
     def progress(self, what: str) -> Callable[[float], None]:
         """A function to report to how much of `what` is done, 0 to 1."""
         return lambda part: self.say(f"*{what} ... {100 * part:.0f} %*")
 
     @contextmanager
-    def working(self, what: str, button: GuiButtonHandle | None = None) -> Iterator[None]:
-        """Say `what` while it is done, and a sentence if it cannot be."""
+    def working(self, what: str, button: GuiButtonHandle | GuiCheckboxHandle) -> Iterator[None]:
+        """Say `what` while it is done, and a sentence if it cannot be; once at a time."""
         self.say(f"*{what} ...*")
-        if button is not None:
-            button.disabled = True
+        button.disabled = True
         try:
             with self.caught():
                 yield
                 self.say("")
         finally:
-            if button is not None:
+            if not self._ended:
                 button.disabled = False
 
     @contextmanager

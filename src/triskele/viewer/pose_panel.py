@@ -5,14 +5,15 @@ from typing import NamedTuple
 import equinox as eqx
 import numpy as np
 from jaxtyping import Float
-from viser import GuiInputHandle, MeshHandle
+from viser import GuiEvent, GuiInputHandle, MeshHandle
 
 from triskele.kinematics.mechanism import AbstractMechanism
 from triskele.kinematics.singularity import singularity_margins
 from triskele.kinematics.surface import surface
 from triskele.kinematics.workspace import workspace
 from triskele.numerics import Scalar, Scalars, tabulate
-from triskele.viewer.panels import Messages, html_table, shown, value_text
+from triskele.units import display
+from triskele.viewer.panels import Messages, html_table, value_text
 from triskele.viewer.stage import Pose, Stage
 
 _RESOLUTION = 49  #: of the workspace
@@ -49,43 +50,53 @@ class PosePanel:
         """Built where the current container of the server is."""
         self._stage, self._messages = stage, messages
         self._surface: MeshHandle | None = None
+        self._left: Pose | None = None  #: where the tool was when a number was typed
         gui = stage.server.gui
         gui.add_markdown("Drag the handle at the tool, or type where it should go.")
         self._typed: list[GuiInputHandle[float]] = []
         for name, unit in stage.mechanism.platform_coordinates:
-            word = shown(unit)[1]
+            word = display(unit)[1]
             step = 0.1 if unit == "m" else 0.05
             field = gui.add_number(f"{name} [{word}]", 0.0, step=step)
+            field.on_update(self._keep)
             self._typed.append(field)
         gui.add_button("go there").on_click(lambda _: self._go_typed())
         gui.add_button("home").on_click(lambda _: self._go(stage.home))
         self._table = gui.add_html("")
         self._reason = gui.add_markdown("")
         self._shown = gui.add_checkbox("workspace", False)
-        self._shown.on_update(lambda _: self._toggle())
+        self._shown.on_update(lambda _: messages.aside(self._toggle))
         self._volume = gui.add_markdown("")
         stage.moved.append(self._read)
 
     def _go(self, x: Pose) -> None:
         def move() -> None:
+            self._left = None
             self._stage.stop()
             self._stage.go(x)
 
         self._stage.ask(move)
 
+    def _keep(self, event: GuiEvent) -> None:
+        """Leave what a hand types as it is, until the tool moves."""
+        if event.client_id is not None:
+            self._left = self._stage.x
+
     def _go_typed(self) -> None:
         """To what is typed."""
         coordinates = self._stage.mechanism.platform_coordinates
         pairs = zip(self._typed, coordinates, strict=True)
-        self._go(np.array([field.value / shown(c.unit)[0] for field, c in pairs]))
+        self._go(np.array([field.value / display(c.unit)[0] for field, c in pairs]))
 
     def _read(self) -> None:
         """Write all numbers."""
         stage = self._stage
         mechanism, x = stage.mechanism, stage.x
         found = reading(mechanism, x)
-        for field, c, value in zip(self._typed, mechanism.platform_coordinates, x, strict=True):
-            field.value = round(shown(c.unit)[0] * float(value), 2) + 0.0
+        if self._left is None or not np.array_equal(x, self._left):
+            self._left = None
+            for field, c, value in zip(self._typed, mechanism.platform_coordinates, x, strict=True):
+                field.value = round(display(c.unit)[0] * float(value), 2) + 0.0
         joints = zip(mechanism.joint_coordinates, found.q, strict=True)
         self._table.content = html_table(
             [
@@ -107,7 +118,7 @@ class PosePanel:
         if any(c.unit != "m" for c in stage.mechanism.platform_coordinates[:3]):
             self._messages.say("**The workspace of this robot is no region in space.**")
             return
-        with self._messages.working("computing the workspace"):
+        with self._messages.working("computing the workspace", self._shown):
             told = self._messages.progress("computing the workspace")
             space = workspace(
                 stage.mechanism, stage.robot.limits, resolution=_RESOLUTION, progress=told

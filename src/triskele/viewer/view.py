@@ -44,6 +44,7 @@ class Viewer:
         except OSError as error:
             raise InputError(f"Nothing can be served at {host}, port {port}: {error}.") from None
         self._closed = threading.Event()
+        self.messages = Messages(self.server)
         try:
             self._furnish(robot, motions, payload)
         except BaseException:
@@ -54,7 +55,6 @@ class Viewer:
         gui = self.server.gui
         gui.configure_theme(control_width="medium", show_logo=False, show_share_button=False)
         self.stage = Stage(self.server, robot, build(robot))
-        self.messages = Messages(self.server)
         tabs = gui.add_tab_group()
         with tabs.add_tab("pose"):
             self.pose = PosePanel(self.stage, self.messages)
@@ -70,6 +70,15 @@ class Viewer:
         host = self.server.get_host()
         name = "localhost" if host in ("0.0.0.0", LOOPBACK) else host
         return f"http://{name}:{self.server.get_port()}"
+
+    def load_motion(self) -> None:
+        """Begin to compute the motion that is chosen."""
+        self.messages.aside(self.motion.load)
+
+    @property
+    def busy(self) -> bool:
+        """Whether something is being computed; it cannot be interrupted."""
+        return self.messages.busy
 
     def run(self) -> None:
         """Draw until closed."""
@@ -88,6 +97,7 @@ class Viewer:
     def close(self) -> None:
         """Stop drawing and serving."""
         self._closed.set()
+        self.messages.end()
         with contextlib.redirect_stdout(io.StringIO()):
             self.server.stop()
 
