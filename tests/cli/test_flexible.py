@@ -46,11 +46,12 @@ def png(path):
 
 def test_modes_prints_frequencies_ways_and_sag(cli, files):
     result = succeeds(cli("modes", KUO, "--at", "0.1", "0", "-500mm", "--count", "3"))
-    rows = re.findall(r"(?m)^ *(\d+) +(\d\.\d+) +(\d+\.\d+) +(\S.*?) *$", result.out)
+    rows = re.findall(r"(?m)^ *(\d+) +(\d\.\d+) +(\d+\.\d+) +(\S.*?) +(\d+)$", result.out)
     assert [row[0] for row in rows] == ["1", "2", "3"]
     assert np.allclose([float(row[1]) for row in rows], LOWEST, rtol=1e-4)
     assert np.allclose([float(row[2]) / float(row[1]) for row in rows], 2 * np.pi, rtol=1e-4)
     assert {row[3] for row in rows} <= {"x", "y", "z", "about x", "about y", "about z", "links"}
+    assert all(50 < int(row[4]) < 100 for row in rows)  # a heavy platform on light links
     assert "sag under its weight: 0.844, 0.000, -25.537 mm" in result.out
     assert "assumed: " in result.err
     assert max(map(len, result.out.splitlines())) <= 100

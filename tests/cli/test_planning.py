@@ -214,7 +214,7 @@ def test_a_mistake_is_one_sentence_and_no_file(cli, files, tmp_path, case):
 @pytest.mark.parametrize(
     ("line", "expected"),
     [
-        ("plan omron_mini_delta", r"nothing bounds how fast it may start"),
+        ("plan omron_mini_delta", r"nothing bounds how fast it may start. .* --limit joint_acc"),
         ("plan omron_mini_delta --turn 1", r"--turn needs a flange that turns; omron_mini_delta"),
         ("plan compliant_3prs", r"moves in z, psi, theta; it can follow a line"),
         (f"plan {IRB} --out plan.txt", r"must end in \.csv, \.parquet, \.npz, \.json, \.yaml"),

@@ -34,7 +34,8 @@ def run(progress):
         Finding("{name}", "another", "mm", 2.0, 30.0, "differs", "it is & bent"),
         Finding("{name}", "a force", "N", None, 7.0, "not comparable", "no number"),
     )
-    return Study("{name}", rows, {{"curve": figure}}, ("d3s_800", "omron_mini_delta"))
+    robots = ("d3s_800", "omron_mini_delta")
+    return Study("{name}", rows, {{"curve": figure}}, {{"curve": "It rises."}}, robots)
 """
 BAD = {
     "mistaken": "raise InputError('The robot is too small.')",
@@ -42,7 +43,7 @@ BAD = {
     "endless": "open(f'on_{os.getpid()}', 'w').close(); time.sleep(60)",
     "killed": "os.kill(os.getpid(), signal.SIGKILL)",
     "nan": "x = float('nan'); row = Finding('nan', 'x', 'm', 1.0, x, 'differs', 'r'); "
-    "return Study('nan', (row,), {}, ())",
+    "return Study('nan', (row,), {}, {}, ())",
 }
 BEGIN = """
 import os, signal, time
@@ -90,6 +91,7 @@ def test_tables_a_summary_and_a_page_that_needs_no_other_file(cli, stubs, tmp_pa
     assert "The study of better things." in page
     assert page.count("A rod of n parts is &lt; 1 m.") == 2
     assert "nobody" not in page
+    assert page.count("<figcaption>It rises.</figcaption>") == 2
     assert "a &lt;length&gt;" in page
     assert "assumed numbers of d3s_800" in page
     assert re.search(r"triskele \d+\.\d+", page)

@@ -69,7 +69,7 @@ def test_a_robot_that_is_let_go_swings_about_its_sag(released):
 
 
 def test_energy_stays(released):
-    M, K, _ = (np.asarray(part) for part in rest_matrices(ROBOT, jnp.array(PLACE)))
+    M, K, *_ = (np.asarray(part) for part in rest_matrices(ROBOT, jnp.array(PLACE)))
     z = released.y - np.asarray(sag(ROBOT, PLACE).y)[None]
     energy = sum(
         np.einsum("ta,ab,tb->t", part, matrix, part) / 2

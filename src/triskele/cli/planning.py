@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
 _FORMATS = (".csv", ".parquet", ".npz", ".json", ".yaml", ".yml")
 _PERIOD = 1e-3  #: of samples, where the robot file has none [s]
-_TOLERATED = 1.005  #: use of a limit in a replay; more is remarked on
 _LISTED = 8  #: limits in the table
 _WIDTH = 100  #: of wrapped lines
 _WORTH = 1e-5  #: gains below this are not printed [s]
@@ -297,6 +296,13 @@ class _Leg(NamedTuple):
     uses: "tuple[LimitUse, ...]"  #: of each limit, whatever the payload is within its tolerance
 
     @property
+    def exceeded(self) -> "list[LimitUse]":
+        """Limits beyond which the samples are by more than a plan tolerates."""
+        from triskele.planning.plan import TOLERATED
+
+        return [use for use in self.uses if use.use > TOLERATED]
+
+    @property
     def step(self) -> float:
         """Largest joint acceleration of the first sample, as a part of the largest of all."""
         import numpy as np
@@ -331,6 +337,7 @@ def _replayed(task: _Task, found: "Plan") -> _Leg:
 
     Limits are those of the plan, margins included; each extreme of the payload is put to them.
     """
+    from triskele.dynamics.limits import tightest
     from triskele.dynamics.torques import torques
     from triskele.planning.limits import payload_cases
 
@@ -343,17 +350,15 @@ def _replayed(task: _Task, found: "Plan") -> _Leg:
     ]
     planned = {(item.label, item.unit): item.allowed for item in found.limits}
     rms = dict(zip(_rms_names(task), _rms(task, cases[0]), strict=True))
-    worst: dict[str, LimitUse] = {}
+    uses = []
     for use in (use for demands in cases for use in demands.limits):
         if use.name in rms:  # over motion and rest, of the payload as it is
             use = use._replace(worst=rms[use.name], use=rms[use.name] / use.allowed)
         allowed = planned.get((use.name, use.unit))
         if allowed is not None:
             use = use._replace(allowed=allowed, use=use.use * use.allowed / allowed)
-        if use.name not in worst or use.use > worst[use.name].use:
-            worst[use.name] = use
-    uses = tuple(sorted(worst.values(), key=lambda use: -round(use.use, 9)))
-    return _Leg(found, motion, cases[0], uses)
+        uses.append(use)
+    return _Leg(found, motion, cases[0], tightest(uses))
 
 
 def _rms_names(task: _Task) -> list[str]:
@@ -465,7 +470,7 @@ def _replay_summary(task: _Task, legs: list[_Leg]) -> dict[str, Any]:
         "samples": sum(len(leg.demands.t) for leg in legs) - len(legs) + 1,
         "period": task.period,
         "worst": None if worst is None else worst._asdict(),
-        "exceeded": [use._asdict() for leg in legs for use in leg.uses if use.use > _TOLERATED],
+        "exceeded": [use._asdict() for leg in legs for use in leg.exceeded],
         "start_step": max(leg.step for leg in legs),
     }
 
@@ -537,7 +542,7 @@ def _remark(task: _Task, legs: list[_Leg]) -> None:
     """Notes on what a user may not expect of the samples."""
     reason = _EXPECTED.get(task.method)
     for leg in legs:
-        over = [use for use in leg.uses if use.use > _TOLERATED]
+        over = leg.exceeded
         if over:
             use = over[0]
             others = f", and {len(over) - 1} more limits" if len(over) > 1 else ""

@@ -81,7 +81,7 @@ def _failed(name: str, reason: str) -> "Study":
     from triskele.studies.study import Finding, Study
 
     finding = Finding(name, "the whole study", "", None, None, "failed", reason)
-    return Study(name, (finding,), {}, ())
+    return Study(name, (finding,), {}, {}, ())
 
 
 def _reason(error: Exception) -> str:

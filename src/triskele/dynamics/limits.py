@@ -6,7 +6,7 @@ from below (a margin to singularities) it is the limit over the value. Of torque
 the file may keep a `margin` free, which then is not allowed.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import equinox as eqx
@@ -41,6 +41,15 @@ class LimitUse(NamedTuple):
     def exceeded(self) -> bool:
         """Whether the motion asks for more than is allowed, beyond rounding."""
         return self.use > 1 + 1e-9
+
+
+def tightest(uses: Iterable[LimitUse]) -> tuple[LimitUse, ...]:
+    """Each limit where it is used most, the tightest first."""
+    worst: dict[str, LimitUse] = {}
+    for use in uses:
+        if use.name not in worst or use.use > worst[use.name].use:
+            worst[use.name] = use
+    return tuple(sorted(worst.values(), key=lambda use: -round(use.use, 9)))
 
 
 class LimitSeries(NamedTuple):

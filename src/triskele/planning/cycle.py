@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from triskele.description.schema import Payload, Robot
-from triskele.dynamics.limits import LimitUse
+from triskele.dynamics.limits import LimitUse, tightest
 from triskele.dynamics.torques import MotionDemands, torques
 from triskele.errors import InputError, OutOfReach, TriskeleError
 from triskele.kinematics.build import build
@@ -20,13 +20,12 @@ from triskele.kinematics.cycles import check_motion, pick_and_place, rating_cycl
 from triskele.kinematics.mechanism import AbstractMechanism
 from triskele.kinematics.motion import Motion, sine
 from triskele.numerics import stacked
-from triskele.planning.plan import plan
+from triskele.planning.plan import TOLERATED, plan
 from triskele.units import display
 
 Progress = Callable[[float], None]
 _HALVINGS = 6  #: of a motion that does not fit
 _PERIOD = 1e-3  #: of samples [s]
-_TOLERATED = 1.005  #: use of a limit between the points of a plan
 _SWING = 0.02  #: of a bar, to begin with
 
 
@@ -64,11 +63,7 @@ class Cycle(NamedTuple):
     @property
     def limits(self) -> tuple[LimitUse, ...]:
         """Each limit on the way that uses it most, the tightest first."""
-        worst: dict[str, LimitUse] = {}
-        for use in (use for item in self.demands for use in item.limits):
-            if use.name not in worst or use.use > worst[use.name].use:
-                worst[use.name] = use
-        return tuple(sorted(worst.values(), key=lambda use: -round(use.use, 9)))
+        return tightest(use for item in self.demands for use in item.limits)
 
 
 def shown_cycle(
@@ -99,9 +94,10 @@ def rated_cycle(
 
 def _at_limits(demands: MotionDemands) -> MotionDemands:
     """Samples of a plan are at a limit, not beyond it, where they are so by its tolerance."""
+    most = (float(item.use.max()) for item in demands.series)
     series = (
-        item._replace(use=np.where((item.use > 1) & (item.use <= _TOLERATED), 1.0, item.use))
-        for item in demands.series
+        item._replace(use=item.use / use) if 1 < use <= TOLERATED else item
+        for item, use in zip(demands.series, most, strict=True)
     )
     return demands._replace(series=tuple(series))
 

@@ -50,6 +50,7 @@ METHODS = ("minimum-time", "step-start", "largest-speed", "no-jerk", "core")
 _INSIDE = np.array([1e-6, 0.5, 1 - 1e-6])  #: where limits are asked for in each cell
 #: where they are looked at afterwards
 _BETWEEN = (np.arange(16) + 0.5) / 16
+TOLERATED = 1.005  #: use of a limit between the points of a plan; more is remarked on
 _EXCESS = 2e-3  #: a cell where a limit is exceeded by more is divided, its halves seen closely
 _ROUNDS = 5  #: of dividing cells, at most
 _TURNS = 5  #: of friction at the speed found, at most

@@ -317,13 +317,14 @@ def _modes(asked: _Asked) -> list[str]:
     model = _bending(asked)
     found = modes(model, asked.home, count=_COUNT)
     hertz = np.asarray(found.frequencies) / (2 * np.pi)
+    shares = 100 * np.asarray(found.shares).sum(axis=1)
     rows = [
-        (str(k), f"{f:.4g}", way)
-        for k, (f, way) in enumerate(zip(hertz, found.directions, strict=True), 1)
+        (str(k), f"{f:.4g}", way, f"{share:.0f}")
+        for k, (f, way, share) in enumerate(zip(hertz, found.directions, shares, strict=True), 1)
     ]
     return [
         paragraph("At home, motors held."),
-        table(("mode", "frequency [Hz]", "platform moves"), rows),
+        table(("mode", "frequency [Hz]", "platform moves", "its kinetic energy [%]"), rows),
         image(modes_figure(asked.robot, model, found)),
     ]
 

@@ -33,6 +33,13 @@ from triskele.reports.figures import STYLE, legend_outside
 from triskele.studies.study import Finding, Progress, Study
 
 NAME = "compliant_3prs"
+_CAPTIONS = {
+    "tests": "Angles and torques of the motors in both tests, as in the paper's figures 8 and 9.",
+    "bandwidth": (
+        "How height and tilt follow their commands, for both values of the rotor's inertia; lines "
+        "are computed from the linear model, marks measured on the simulated robot."
+    ),
+}
 _CURVES = "the paper shows motor angles and torques as curves only (figures 8 and 9)"
 _NONE = "the paper prints no such number"
 _FREQUENCY, _AMPLITUDE = 0.5, 2e-3  #: [Hz], [m]
@@ -111,7 +118,7 @@ def run(progress: Progress | None = None) -> Study:
     responses, figure = _bandwidths()
     report(1.0)
     figures = {"tests": _tests_figure(drawn), "bandwidth": figure}
-    return Study(NAME, (*findings, *responses), figures, ("compliant_3prs",))
+    return Study(NAME, (*findings, *responses), figures, _CAPTIONS, ("compliant_3prs",))
 
 
 def _finding(quantity: str, unit: str, ours: float, reason: str = _NONE) -> Finding:

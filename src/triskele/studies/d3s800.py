@@ -35,6 +35,12 @@ from triskele.reports.figures import STYLE
 from triskele.studies.study import Finding, Progress, Study, Verdict
 
 NAME = "d3s800"
+_CAPTIONS = {
+    "line": (
+        "Violation of a joint, load on the base and speed of the motors along the line, as in the "
+        "paper's figures 3, 4 and 6."
+    ),
+}
 _HEIGHT, _SPEED, _DURATION = -0.847, 0.1, 5.0
 _ALONG = np.array([1.0, 1.0, 0.0]) / np.sqrt(2)
 _START = -0.25 * _ALONG + np.array([0.0, 0.0, _HEIGHT])
@@ -92,7 +98,7 @@ def run(progress: Progress | None = None) -> Study:
     )
     figures = {"line": _figure(models.motors, motion, held, runs)}
     report(1.0)
-    return Study(NAME, findings, figures, ("d3s_800",))
+    return Study(NAME, findings, figures, _CAPTIONS, ("d3s_800",))
 
 
 def path() -> Motion:

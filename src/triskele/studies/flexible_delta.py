@@ -36,6 +36,19 @@ from triskele.studies.rigid_delta import motions
 from triskele.studies.study import Finding, Progress, Study, Verdict
 
 NAME = "flexible_delta"
+_CAPTIONS = {
+    "frequencies": (
+        "Natural frequencies along the circle, as in the paper's figure 4; three limbs make them "
+        "repeat every 120 deg."
+    ),
+    "circle": (
+        "What the platform does beside its way along the circle, as in the paper's figures 6 and 7."
+    ),
+    "inverted_u": (
+        "The same along the inverted U, as in the paper's figures 15 and 16; without damping the "
+        "swing goes on."
+    ),
+}
 PLACE = (0.1, 0.0, -0.5)  #: of Tables 2 and 3 [m]
 CENTRE = (0.0, 0.0, -0.5)  #: of the circle [m]
 DAMPING = Damping(1.5, 1.25e-3)  #: 5 % at 20 and 60 rad/s
@@ -174,7 +187,7 @@ def run(progress: Progress | None = None) -> Study:
         "circle": _deviation_figure(found.circle, "circle, steady, 5 % damping"),
         "inverted_u": _deviation_figure(found.inverted_u, "inverted U, undamped"),
     }
-    return Study(NAME, findings, figures, ("flexible_delta",))
+    return Study(NAME, findings, figures, _CAPTIONS, ("flexible_delta",))
 
 
 # Findings

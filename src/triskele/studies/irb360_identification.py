@@ -44,6 +44,12 @@ from triskele.reports.identification_figures import efforts_figure, parameters_f
 from triskele.studies.study import Finding, Progress, Study, Verdict
 
 NAME = "irb360_identification"
+_CAPTIONS = {
+    "efforts": (
+        "Torques of the log that is held out, as logged and as the identified robot has them."
+    ),
+    "parameters": "What the logs determine: parameters around those of the file, with intervals.",
+}
 ROBOT = "abb_irb360_6_1600"
 NOISE = np.array([1.5, 1.5, 1.6, 0.17])  #: [N m], the published errors
 _PAPER = {"base": (1.5, 1.5, 1.6, 0.17), "consistent": (1.5, 1.6, 1.7, 0.16)}
@@ -266,7 +272,7 @@ def run(progress: Progress | None = None) -> Study:
         "efforts": efforts_figure(found),
         "parameters": parameters_figure(found),
     }
-    return Study(NAME, findings, figures, (ROBOT,))
+    return Study(NAME, findings, figures, _CAPTIONS, (ROBOT,))
 
 
 def _finding(

@@ -33,6 +33,13 @@ from triskele.reports.figures import STYLE
 from triskele.studies.study import Finding, Progress, Study, Verdict
 
 NAME = "irb360_planning"
+_CAPTIONS = {
+    "u_turn": (
+        "Left, the speed on the path under its maximum velocity curve; right, what the rod that "
+        "carries most bears when the paper's plan is put to both models. As in the paper's "
+        "figures 15 and 16."
+    ),
+}
 _PAPER_DURATION = 0.48
 _PAPER_VALLEYS = (0.2, 0.8)
 _PAPER_ROD_FORCE = 108.0  #: 120 N less 10 %
@@ -127,7 +134,7 @@ def run(progress: Progress | None = None) -> Study:
     figures = {"u_turn": _figure(found, forces)}
     if progress is not None:
         progress(1.0)
-    return Study(NAME, findings, figures, ("abb_irb360_6_1600",))
+    return Study(NAME, findings, figures, _CAPTIONS, ("abb_irb360_6_1600",))
 
 
 def _finding(

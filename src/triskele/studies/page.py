@@ -87,7 +87,7 @@ def _section(study: Study, entry: Entry) -> list[str]:
         paragraph(entry.paper),
         *map(paragraph, _told(entry.module)),
         paragraph(f"{study.name}, computed in {_minutes(study.seconds)}.", "quiet"),
-        *(image(figure, name.replace("_", " ")) for name, figure in study.figures.items()),
+        *(image(figure, study.captions[name]) for name, figure in study.figures.items()),
         table(
             ("quantity", "paper", "ours", "difference", "unit", "verdict", "why"),
             [_row(finding, numbers) for finding in study.findings],

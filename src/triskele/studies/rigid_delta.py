@@ -27,6 +27,12 @@ from triskele.reports.figures import STYLE
 from triskele.studies.study import Finding, Progress, Study
 
 NAME = "rigid_delta"
+_CAPTIONS = {
+    "torques": (
+        "Torques of the rigid robot along both motions, as in the paper's figures 5 and 14: rods "
+        "with distributed mass, halved to their ends, and whole at both ends."
+    ),
+}
 _ONLY_CURVES = "the paper shows torques as curves only (figures 5 and 14)"
 _ORDER = [0, 2, 1]  # our limbs in the order of the paper
 Torques = Float[np.ndarray, "N 3"]
@@ -54,7 +60,7 @@ def run(progress: Progress | None = None) -> Study:
         for k in range(3)
         for end, most in (("least", np.min), ("greatest", np.max))
     )
-    return Study(NAME, findings, {"torques": _figure(found)}, ("flexible_delta",))
+    return Study(NAME, findings, {"torques": _figure(found)}, _CAPTIONS, ("flexible_delta",))
 
 
 def _finding(quantity: str, ours: float) -> Finding:

@@ -28,10 +28,11 @@ class Finding(NamedTuple):
 
 
 class Study(NamedTuple):
-    """The findings of one study, its figures by name, and what it rests on."""
+    """The findings of one study, its figures by name with captions, and what it rests on."""
 
     name: str
     findings: tuple[Finding, ...]
     figures: Mapping[str, Figure]
+    captions: Mapping[str, str]  #: a sentence for each figure
     robots: tuple[str, ...]  #: shipped robots that it used; their assumptions are its own
     seconds: float = 0.0  #: how long it took, if somebody measured [s]

@@ -33,6 +33,12 @@ from triskele.sensing.trial import Errors, Truth, encoder_trials, errors_of
 from triskele.studies.study import Finding, Progress, Study, Verdict
 
 NAME = "virtual_sensor"
+_CAPTIONS = {
+    "deflection": (
+        "Deflection of a platen, as simulated by another program and as three sensors see it."
+    ),
+    "encoders": "Error of the sensors by bits and sampling rate of the encoders.",
+}
 ROBOT = "omron_mini_delta_platens"
 FREQUENCIES = np.array([3.0, 2.25, 3.6])  #: of the motors [Hz]
 AMPLITUDE = 0.5  #: [rad]
@@ -181,7 +187,7 @@ def run(progress: Progress | None = None) -> Study:
         "encoders": encoders_figure(described, trials),
     }
     report(1.0)
-    return Study(NAME, findings, figures, (ROBOT,))
+    return Study(NAME, findings, figures, _CAPTIONS, (ROBOT,))
 
 
 def _finding(
