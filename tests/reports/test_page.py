@@ -80,5 +80,5 @@ def test_few_points_are_drawn_as_such_and_many_in_pixels():
 
 def test_assumptions_say_why_without_the_word():
     text = assumption_table([Fact("a.b", "1 mm", "assumed: a guess"), Fact("c", "2", None)])
-    assert "<td>a.b</td><td class='number'>1 mm</td><td>a guess</td>" in text
-    assert "<td>no source given</td>" in text
+    assert "<td>a.b</td><td class='number'>1 mm</td><td class='short'>a guess</td>" in text
+    assert "<td class='short'>no source given</td>" in text

@@ -132,13 +132,18 @@ def poles(item: Loop) -> Complex[np.ndarray, " s"]:
     N = _motor(item)
     if item.period is None:
         F, G, _ = velocity_loop(item)
-        return np.linalg.eigvals(F - item.kV * G @ N)
+        return _eigenvalues(F - item.kV * G @ N)
     Phi, Gam, _, _ = step(item)
     if not item.delay:
-        return np.linalg.eigvals(Phi - item.kV * Gam @ N)
+        return _eigenvalues(Phi - item.kV * Gam @ N)
     n = item.n
     late = np.block([[Phi, Gam], [-item.kV * N, np.zeros((n, n))]])
-    return np.linalg.eigvals(late)
+    return _eigenvalues(late)
+
+
+def _eigenvalues(A: Float[np.ndarray, "s s"]) -> Complex[np.ndarray, " s"]:
+    """Complex even if all are real."""
+    return np.linalg.eigvals(A).astype(complex)
 
 
 def growth(item: Loop) -> float:

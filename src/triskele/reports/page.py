@@ -17,6 +17,7 @@ from triskele.description.provenance import Fact
 from triskele.reports.figures import STYLE
 
 _LARGEST_SVG = 300_000  #: bytes; a figure that needs more is drawn in pixels
+_SHORT = 17  #: letters of a cell that is kept on one line
 _DPI = 130
 _LOOK = """
 :root { color-scheme: light }
@@ -32,7 +33,8 @@ table { border-collapse: collapse; margin: 0.8em 0; font-size: 0.93em }
 td, th { padding: 0.22em 0.8em; text-align: left; vertical-align: top;
   border-bottom: 1px solid #e5e7eb }
 th { border-bottom: 2px solid #9ca3af; white-space: nowrap }
-.number { text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums }
+.number { text-align: right; font-variant-numeric: tabular-nums }
+.number, .short { white-space: nowrap }
 tr.total td { font-weight: 600; border-top: 2px solid #9ca3af }
 figure { margin: 1.2em 0 } figure img { max-width: 100%; height: auto }
 figcaption, .quiet { color: #6b7280; font-size: 0.9em }
@@ -146,8 +148,9 @@ def _drawn(figure: Figure, kind: str, **options: object) -> bytes:
 
 
 def _cell(cell: Text, right: bool) -> str:
-    mood = cell.mood if isinstance(cell, Marked) else ""
-    return f"<td{_class('number' if right else '', mood)}>{escape(_plain(cell))}</td>"
+    mood, text = cell.mood if isinstance(cell, Marked) else "", _plain(cell)
+    kind = "number" if right else "short" if " " in text and len(text) < _SHORT else ""
+    return f"<td{_class(kind, mood)}>{escape(text)}</td>"
 
 
 def _class(*names: str) -> str:

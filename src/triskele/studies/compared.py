@@ -18,6 +18,8 @@ def difference(finding: Finding) -> str:
     >>> row = Finding("", "", "N", 2.0, 2.1, "differs")
     >>> difference(row), difference(row._replace(unit="1")), difference(row._replace(ours=50.0))
     ('+5 %', '+0.1', '25 times')
+    >>> difference(row._replace(ours=1e-9)), difference(row._replace(ours=4444.0))
+    ('-100 %', '2222 times')
     """
     paper, ours, unit = finding.paper, finding.ours, finding.unit
     if paper is None or ours is None:
@@ -26,12 +28,12 @@ def difference(finding: Finding) -> str:
         return f"{_signed(ours - paper)}{' %' if unit == '%' else ''}"
     ratio = ours / paper
     if abs(ratio) >= _TENFOLD:
-        return f"{ratio:.3g} times"
+        return f"{ratio:.3g} times" if abs(ratio) < 999.5 else f"{ratio:.0f} times"
     return f"{_signed(100 * (ratio - 1))} %"
 
 
 def _signed(value: float) -> str:
-    text = f"{value:+.2g}" if abs(value) < 100 else f"{value:+.0f}"
+    text = f"{value:+.2g}" if abs(value) < 99.5 else f"{value:+.0f}"
     return "0" if float(text) == 0 else text
 
 
