@@ -5,6 +5,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -109,6 +110,15 @@ def test_the_next_port_is_taken(cli, closed):
         result = cli("view", "abb_irb360_1130", "--port", "8153")
     assert result.code == 0
     assert "localhost:8154" in result.out
+
+
+def test_what_is_still_computed_when_it_ends_harms_nobody(cli, closed):
+    result = cli("view", "abb_irb360_1130", "--motion", "circle", "--port", "8155")
+    assert result.code == 0, result.err
+    end = time.monotonic() + 60
+    while closed[0].busy:  # an exception in its thread would fail this test
+        assert time.monotonic() < end
+        time.sleep(0.05)
 
 
 def test_ctrl_c_does_not_wait_for_what_is_computed():

@@ -131,8 +131,8 @@ def allowance(
     if not any(value is not None for values in bounding for value in values):
         raise InputError(
             f"{robot.name} has no limit of joint acceleration, jerk or torque: nothing bounds "
-            "how fast it may start. Add joint_acceleration under [limits] of its file, or in a "
-            "shell --limit joint_acceleration=5000deg/s^2."
+            "how fast it may start. Add joint_acceleration under [limits] of its file; `plan` and "
+            "`rate` also take --limit joint_acceleration=5000deg/s^2."
         )
     return found
 

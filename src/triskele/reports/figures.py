@@ -110,7 +110,7 @@ def workspace_figure(
                 title=f"section at {at} {display(space.units[fixed])[1]}",
                 aspect="equal" if space.units[across] == space.units[up] else "auto",
             )
-            _draw_cylinder(axes, robot, space, across, up)
+            _draw_cylinder(figure, axes, robot, space, (across, up))
             if place == 222:
                 figure.colorbar(filled, ax=axes, label="room under the nearest limit [1]")
     return figure
@@ -173,8 +173,11 @@ def body_lines(
     return list(lines.items())
 
 
-def _draw_cylinder(axes: Axes, robot: Robot, space: Workspace, across: int, up: int) -> None:
+def _draw_cylinder(
+    figure: Figure, axes: Axes, robot: Robot, space: Workspace, section: tuple[int, int]
+) -> None:
     """The cylinder that the robot file declares, dashed."""
+    across, up = section
     radius, heights = robot.limits.workspace_radius, robot.limits.workspace_height
     if radius is None or heights is None or space.names != ("x", "y", "z"):
         return
@@ -184,9 +187,9 @@ def _draw_cylinder(axes: Axes, robot: Robot, space: Workspace, across: int, up: 
     else:
         turn = np.linspace(0, 2 * np.pi, 181)
         box = radius * np.stack([np.cos(turn), np.sin(turn)])
-    axes.plot(*(1e3 * box), color="black", ls="--", lw=1, label="cylinder of the robot file")
+    (line,) = axes.plot(*(1e3 * box), color="black", ls="--", lw=1)
     if (across, up) == (0, 2):
-        axes.legend(loc="upper center")
+        figure.legend([line], ["cylinder of the robot file"], loc="outside lower right")
 
 
 def _rings(axes: Axes3D, mechanism: AbstractMechanism, space: Workspace, x: Pose) -> None:

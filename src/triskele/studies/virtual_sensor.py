@@ -37,7 +37,7 @@ _CAPTIONS = {
     "deflection": (
         "Deflection of a platen, as simulated by another program and as three sensors see it."
     ),
-    "encoders": "Error of the sensors by bits and sampling rate of the encoders.",
+    "encoders": "Errors of two sensors by the bits of encoders at the wrists.",
 }
 ROBOT = "omron_mini_delta_platens"
 FREQUENCIES = np.array([3.0, 2.25, 3.6])  #: of the motors [Hz]

@@ -38,7 +38,7 @@ class Messages:
         """Empty, where the current container is."""
         self._line: GuiMarkdownHandle = server.gui.add_markdown("")
         self._aside: set[Callable[[], None]] = set()
-        self._ended = False
+        self._lock, self._ended = threading.Lock(), False
 
     def aside(self, work: Callable[[], None]) -> None:
         """Leave `work` to a thread of its own, for which nobody waits at the end."""
@@ -59,12 +59,18 @@ class Messages:
 
     def say(self, text: str) -> None:
         """Show `text`, until the next."""
-        if not self._ended:
-            self._line.content = text
+        self._set(self._line, "content", text)
+
+    def _set(self, handle: object, name: str, value: object) -> None:
+        """Change what is shown, unless nobody looks any more."""
+        with self._lock:
+            if not self._ended:
+                setattr(handle, name, value)
 
     def end(self) -> None:
         """Show nothing any more: what is still going on has nobody to tell."""
-        self._ended = True
+        with self._lock:
+            self._ended = True
 
     def progress(self, what: str) -> Callable[[float], None]:
         """A function to report to how much of `what` is done, 0 to 1."""
@@ -74,14 +80,13 @@ class Messages:
     def working(self, what: str, button: GuiButtonHandle | GuiCheckboxHandle) -> Iterator[None]:
         """Say `what` while it is done, and a sentence if it cannot be; once at a time."""
         self.say(f"*{what} ...*")
-        button.disabled = True
+        self._set(button, "disabled", True)
         try:
             with self.caught():
                 yield
                 self.say("")
         finally:
-            if not self._ended:
-                button.disabled = False
+            self._set(button, "disabled", False)
 
     @contextmanager
     def caught(self) -> Iterator[None]:
