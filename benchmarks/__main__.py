@@ -12,16 +12,19 @@ import jax  # noqa: E402
 from rich.console import Console  # noqa: E402
 
 from benchmarks import (  # noqa: E402
+    commands,
     control,
     dynamics,
     flexible,
     goals,
     identification,
     ik,
+    limbs,
     multibody,
     planning,
     report,
     sensing,
+    shipped,
     simulation,
 )
 
@@ -59,6 +62,13 @@ def main() -> None:
         looped = control.control(rounds=options.rounds)
     with console.status("Measuring identification, half a minute ..."):
         fitted = identification.identification(rounds=options.rounds)
+    with console.status("Measuring shipped robots, about three minutes ..."):
+        robots, lacking = shipped.shipped(found, rounds=options.rounds)
+    with console.status("Measuring limbs, half a minute ..."):
+        twins = limbs.twins(rounds=options.rounds)
+    with console.status("Running commands, about four minutes ..."):
+        run, unrun = _commands(options.rounds)
+    absent = (*absent, *lacking, *unrun)
     for note in (*missing, *absent):
         console.print(note)
 
@@ -66,8 +76,9 @@ def main() -> None:
     judged += [goals.of_single_calls(single), *goals.of_simulation(runs)]
     judged += [*goals.of_free_motion(free), *goals.of_planning(cores, whole)]
     judged += [*goals.of_flexible(seconds, mapped), *goals.of_sensing(sensed)]
+    judged += [*goals.of_shipped(robots), *goals.of_commands(run)]
     judged += goals.of_control(looped)
-    judged += goals.of_identification(fitted)
+    judged += [*goals.of_identification(fitted), *goals.of_limbs(twins)]
     if options.json:
         about = {
             "jax": jax.__version__,
@@ -77,8 +88,10 @@ def main() -> None:
         numbers = report.as_json(rows, races, single, runs, free, many, judged)
         numbers |= report.planning_as_json(cores, whole)
         numbers |= report.flexible_as_json(seconds, mapped)
+        numbers |= report.shipped_as_json(robots) | report.commands_as_json(run)
         numbers |= {"sensing": sensed._asdict(), "control": looped._asdict()}
         numbers |= {"identification": fitted._asdict()}
+        numbers |= {"limbs": [twin._asdict() for twin in twins]}
         print(json.dumps({**about, **numbers}, indent=1))
     else:
         where = "pinned to one core" if _CORE is not None else "not pinned"
@@ -90,6 +103,10 @@ def main() -> None:
         console.print(report.many_accelerations(many, where))
         console.print(report.planning(cores, whole, where))
         console.print(report.flexible(seconds, mapped, where))
+        for table in report.shipped(robots, where):
+            console.print(table)
+        console.print(report.limbs(twins, where))
+        console.print(report.commands(run))
         for goal in judged:
             console.print(goal.sentence())
     failure = goals.fails(races)
@@ -105,6 +122,14 @@ def _kinematics(rounds: int) -> tuple[tuple[ik.Row, ...], str, bool]:
         solver, reference = ik.numpy_inverse(ik.robot()), "NumPy loop over limbs"
     rows = tuple(ik.measurements(rounds=rounds, reference=reference, solver=solver))
     return rows, reference, compiled
+
+
+def _commands(rounds: int) -> tuple[tuple[commands.Taken, ...], tuple[str, ...]]:
+    """What commands take; or why there is nothing, in a sentence."""
+    try:
+        return commands.commands(rounds=rounds), ()
+    except OSError as error:
+        return (), (f"Commands: {error}.",)
 
 
 if __name__ == "__main__":

@@ -38,7 +38,7 @@ def control(*, rounds: int) -> Control:
         [2e-3, 0.0, 0.0],
         frequency=0.5,
         duration=_SECONDS,
-        coordinates=("z", "psi", "theta"),
+        coordinates=model.mechanism.platform_coordinates,
     )
     error = track_plant(model, rule, motion, measure_error=True).step_error
     assert error is not None

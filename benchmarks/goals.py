@@ -8,15 +8,19 @@ from benchmarks import (
     flexible,
     identification,
     ik,
+    limbs,
     multibody,
     multibody_peers,
     peers,
     pinocchio_delta,
     planning,
     sensing,
+    shipped,
     simulation,
 )
+from benchmarks.commands import Taken
 from benchmarks.dynamics import Race
+from benchmarks.shipped import IRB, OMRON, Shipped
 from benchmarks.simulation import Run
 
 MOST, AIM, LIMIT = 5.0, 4.0, 8.0  #: torque_function in C SIMD loops: goal, hope, and failure
@@ -30,6 +34,10 @@ MAP = 5.0  #: CPU time of 1000 poses [s]
 ONE_SENSE, MANY_SENSE = 50.0, 1.0  #: CPU time of the chord sensor [us]: a call, and in batches
 SECOND, SECOND_HOPED = 0.3, 0.1  #: CPU time of a controlled second [s]: goal and hope
 FIT = 1.0  #: CPU time of a fit of 29 unknowns to 12 000 rows [s]
+IN_LOOPS = {IRB: 6.5, OMRON: 4.5}  #: torques of shipped robots in C SIMD loops
+ONE, INTO = 3.0, 1.5  #: CPU time of one call for an IRB 360, and into memory that is there [us]
+TREE_FASTER = 100.0  #: times that Pinocchio takes longer for the torques of all bodies
+GENERAL = 1.5  #: times that limbs may take longer than a class of their own
 WHOLE, HOPED = 3.0, 1.0  #: CPU time of a plan with jerk limits [s]: goal and hope
 
 
@@ -175,6 +183,52 @@ def of_identification(found: identification.Identification) -> list[Goal]:
     """The physically consistent fit."""
     text = f"consistent fit, {found.unknowns} unknowns, {found.rows:,} rows, CPU time in s"
     return [Goal(text, found.fit, FIT, at_most=True)]
+
+
+def of_shipped(found: Shipped) -> list[Goal]:
+    """Shipped robots in units of the C loop, call by call, and against Pinocchio."""
+    goals, compiled = [], found.reference == peers.SIMD
+    for robot, most in IN_LOOPS.items():
+        row = found.row(robot, shipped.TORQUES)
+        if row is not None:
+            text = f"{shipped.TORQUES} of {robot}, in units of {found.reference}"
+            goals.append(Goal(text, row.loops, most, at_most=True, counts=compiled))
+    for what, most in ((shipped.ONE, ONE), (shipped.INTO, INTO)):
+        row = found.row(IRB, what)
+        if row is not None:
+            text = f"{shipped.TORQUES} of {IRB}, {what}, CPU time in us"
+            goals.append(Goal(text, 1e6 * row.per_state, most, at_most=True))
+    for robot in shipped.IN_TREES:
+        slower = found.slower(robot)
+        if slower is not None:
+            text = f"{robot} by {shipped.TREE}, in units of {shipped.TORQUES}"
+            goals.append(Goal(text, slower, TREE_FASTER, at_most=False))
+    return goals
+
+
+def of_limbs(rows: tuple[limbs.Twin, ...]) -> list[Goal]:
+    """A machine as limbs in units of its own class, which stays as a fast path where it is one."""
+    return [
+        Goal(
+            f"{row.what} of {row.robot} as limbs, in units of its own class",
+            row.ratio,
+            GENERAL,
+            at_most=True,
+        )
+        for row in rows
+    ]
+
+
+def of_commands(rows: tuple[Taken, ...]) -> list[Goal]:
+    """Commands in units of an import of JAX."""
+    return [
+        Goal(f"triskele {row.command.title}, {kind}, in imports of JAX", value, most, at_most=True)
+        for row in rows
+        for kind, value, most in (
+            ("cold", row.cold, row.command.cold),
+            ("warm", row.warm, row.command.warm),
+        )
+    ]
 
 
 def fails(races: tuple[Race, ...]) -> str | None:

@@ -17,14 +17,13 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array
 from numpy.typing import NDArray
 
 from benchmarks.build import shared_library
 from benchmarks.race import cpu_time, race
 from triskele.kinematics.delta import Delta
 from triskele.kinematics.velocity import joint_motion
-from triskele.numerics import batch
+from triskele.numerics import AnyArray, batch
 
 GOAL = 2.0  #: CPU time of batched inverse kinematics, in units of the C loop, at the largest N
 SIZES = (1_000, 10_000, 100_000, 1_000_000)
@@ -113,7 +112,7 @@ def numpy_inverse(delta: Delta) -> Solver:
     return solve
 
 
-def textbook_inverse(delta: Delta, x: Array) -> Array:
+def textbook_inverse(delta: Delta, x: AnyArray) -> AnyArray:
     """The same angles of one pose as JAX is mostly written: one array over the limbs, libm."""
     R, r, L, d = _lengths(delta)
     cos, sin = jnp.cos(delta.azimuth), jnp.sin(delta.azimuth)
@@ -122,7 +121,7 @@ def textbook_inverse(delta: Delta, x: Array) -> Array:
     return -jnp.arctan2(s_z, s_x) - jnp.arccos(k / jnp.hypot(s_x, s_z))
 
 
-def textbook_forward(delta: Delta, q: Array) -> Array:
+def textbook_forward(delta: Delta, q: AnyArray) -> AnyArray:
     """The same pose as `Delta.forward`, with stacked points and products of vectors."""
     R, r, L, d = _lengths(delta)
     out, up = R - r + L * jnp.cos(q), -L * jnp.sin(q)
@@ -136,7 +135,7 @@ def textbook_forward(delta: Delta, q: Array) -> Array:
     return p[0] + m - jnp.sqrt(d[0] ** 2 - m @ m) * n / jnp.linalg.norm(n)
 
 
-def _lengths(delta: Delta) -> tuple[Array, ...]:
+def _lengths(delta: Delta) -> tuple[AnyArray, ...]:
     return delta.base_radius, delta.platform_radius, delta.arm_length, delta.rod_length
 
 
@@ -180,7 +179,9 @@ def _candidates(delta: Delta, q: Numbers, x: Numbers) -> dict[str, Callable[[], 
     return calls
 
 
-def _mapped(function: Callable[[Delta, Array], Array]) -> Callable[[Delta, Numbers], Array]:
+def _mapped(
+    function: Callable[[Delta, AnyArray], AnyArray],
+) -> Callable[[Delta, Numbers], AnyArray]:
     """`function` for rows; the geometry is an argument, as it is for `batch`."""
     return jax.jit(jax.vmap(function, in_axes=(None, 0)))
 

@@ -33,12 +33,7 @@ class Tree(NamedTuple):
 
 def cpp_peers() -> tuple[Peer, Peer]:
     """Compiled from the wheel's headers, in about two minutes; OSError where that fails."""
-    pin = engine("pinocchio")
-    prefix = next(p for p in Path(pin.__file__).parents if p.name == "cmeel.prefix")
-    include = [prefix / "include", _eigen(prefix)]
-    flags = ["-std=c++17", "-O3", "-DNDEBUG", "-w", "-fvisibility=hidden", "-fno-gnu-unique"]
-    flags += [flag for folder in include for flag in ("-isystem", str(folder))]
-    library = shared_library("cpp/pinocchio_delta.cpp", flags, compiler="c++")
+    library = compiled("cpp/pinocchio_delta.cpp")
     library.create.restype = ctypes.c_void_p
     m = machine
     numbers = np.array([m.R, m.r, m.L, m.d, m.ARM, m.RODS, m.PLATFORM, m.G])
@@ -58,6 +53,16 @@ def cpp_peers() -> tuple[Peer, Peer]:
         return c_call(library.simulate, robot, q, torque, machine.DURATION, steps, x)
 
     return Peer(CPP, torques(0), simulate), Peer(BY_HAND, torques(1))
+
+
+def compiled(source: str) -> ctypes.CDLL:
+    """C++ of this folder with Pinocchio's headers; OSError where they are missing."""
+    pin = engine("pinocchio")
+    prefix = next(p for p in Path(pin.__file__).parents if p.name == "cmeel.prefix")
+    include = [prefix / "include", _eigen(prefix)]
+    flags = ["-std=c++17", "-O3", "-DNDEBUG", "-w", "-fvisibility=hidden", "-fno-gnu-unique"]
+    flags += [flag for folder in include for flag in ("-isystem", str(folder))]
+    return shared_library(source, flags, compiler="c++")
 
 
 def python_peer() -> Peer:

@@ -25,7 +25,6 @@ from triskele.description.schema import Robot
 from triskele.dynamics.handle import torque_function
 from triskele.dynamics.robot import rigid
 from triskele.kinematics.path import AbstractPath, derivatives_along, u_turn_on_legs
-from triskele.planning.demands import BLOCK
 from triskele.planning.plan import plan
 from triskele.planning.profile import StepProfile
 from triskele.planning.reachability import core
@@ -90,7 +89,7 @@ def _robot() -> Robot:
 @cache
 def _task() -> Task:
     robot = _robot()
-    return Task.of(robot, _path(), robot.payloads["plate"], None, "exact", False, 0.0, "core")
+    return Task.of(robot, _path(), robot.payloads["plate"], None, None, False, 0.0, "core")
 
 
 def _coefficients(s: Numbers) -> tuple[Numbers, ...]:
@@ -109,7 +108,7 @@ def _kinematics(s: Numbers) -> tuple[Numbers, ...]:
 @cache
 def _torque() -> tuple[Callable[..., Numbers], Numbers]:
     """Inverse dynamics of one state, and the limits of the drives; toppra wants one of each."""
-    given = _task().allowed.of_motors("peak_torque")
+    given = _task().allowed.of_drives("peak_torque")
     limits = np.array([_NEVER_MET if value is None else value for value in given])
     return torque_function(rigid(_robot(), "plate", friction=False)), limits
 
@@ -158,7 +157,7 @@ def _solver(toppra: Any) -> Solver:
         dof, path_interval, waypoints = 4, np.array([0.0, 1.0]), None
 
         def __call__(self, s: Numbers, order: int = 0) -> Numbers:
-            return np.asarray(derivatives_along(_path(), np.atleast_1d(s), block=BLOCK)[order])
+            return np.asarray(derivatives_along(_path(), np.atleast_1d(s))[order])
 
     def solve(s: Numbers, planes: tuple[Numbers, ...], *, torques: bool = False) -> Numbers:
         limits = [Given(*planes)]

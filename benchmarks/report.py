@@ -7,8 +7,12 @@ from rich.table import Table
 from benchmarks import flexible as bending
 from benchmarks import ik, multibody
 from benchmarks import planning as plans
+from benchmarks import shipped as robots
+from benchmarks.commands import Taken
 from benchmarks.dynamics import Race
 from benchmarks.goals import Goal
+from benchmarks.limbs import Twin
+from benchmarks.shipped import Shipped
 from benchmarks.simulation import Run
 
 Json = dict[str, object]
@@ -112,6 +116,81 @@ def planning(races: tuple[plans.CoreRace, ...], whole: plans.Whole, where: str) 
         laps = [race.laps[name] for race in races]
         table.add_row(name, *(f"{1e3 * lap.seconds:.2f} ({lap.ratio:.2f})" for lap in laps))
     return table
+
+
+def shipped(found: Shipped, where: str) -> tuple[Table, Table]:
+    """Torques of the shipped robots, and all else of one of them."""
+    torques = Table(
+        title=f"Shipped robots, torques of {robots.STATES:,} states and of one, from Python",
+        caption=f"CPU time, {where}; in units of {found.reference} of a simpler Delta.",
+    )
+    for title in ("", "ns per state", "ratio", "one state, us", "into, us"):
+        torques.add_column(title, justify="right" if title else "left", no_wrap=True)
+    for name in robots.ROBOTS:
+        what = (robots.TORQUES, robots.ONE, robots.INTO)
+        many, one, into = (found.row(name, part) for part in what)
+        if many is not None and one is not None and into is not None:
+            times = f"{1e9 * many.per_state:.1f}", f"{many.loops:.2f}"
+            singles = (f"{1e6 * row.per_state:.2f}" for row in (one, into))
+            torques.add_row(name, *times, *singles)
+    more = Table(
+        title="Shipped robots: loads, kinematics, and Pinocchio body by body",
+        caption=f"CPU time, {where}; Pinocchio is given the motion of all joints, no friction.",
+    )
+    for title in ("", "robot", "ns per state", "ratio"):
+        more.add_column(title, justify="right" if "ns" in title or title == "ratio" else "left")
+    for row in found.rows:
+        if row.what not in (robots.TORQUES, robots.ONE, robots.INTO):
+            times = f"{1e9 * row.per_state:.1f}", f"{row.loops:.2f}"
+            more.add_row(row.what, row.robot, *times)
+    return torques, more
+
+
+def shipped_as_json(found: Shipped) -> Json:
+    """What was measured of shipped robots, in plain numbers."""
+    rows = [
+        {
+            "robot": row.robot,
+            "what": row.what,
+            "states": row.states,
+            "nanoseconds": 1e9 * row.per_state,
+            "ratio": row.loops,
+        }
+        for row in found.rows
+    ]
+    slower = {name: found.slower(name) for name in robots.IN_TREES}
+    return {"shipped": rows, "shipped_pinocchio_slower": slower}
+
+
+def limbs(rows: tuple[Twin, ...], where: str) -> Table:
+    """CPU time per state of one machine, described twice."""
+    table = Table(title="One machine by its own class and as limbs", caption=f"CPU time, {where}.")
+    for title in ("", "robot", "own, ns per state", "limbs, ns per state", "ratio"):
+        table.add_column(title, justify="left" if title in ("", "robot") else "right")
+    for row in rows:
+        times = (f"{1e9 * seconds:.1f}" for seconds in (row.own, row.limbs))
+        table.add_row(row.what, row.robot, *times, f"{row.ratio:.2f}")
+    return table
+
+
+def commands(rows: tuple[Taken, ...]) -> Table:
+    """Wall time per command."""
+    table = Table(
+        title='Commands, wall time in units of python -c "import jax" (and in s)',
+        caption="Cold: the cache of laws is empty. Warm: the next run. On all cores.",
+    )
+    for title in ("triskele", "cold", "goal", "warm", "goal"):
+        table.add_column(title, justify="left" if title == "triskele" else "right", no_wrap=True)
+    for row in rows:
+        cells = [f"{row.cold:.2f} ({row.cold_seconds:.1f})", f"{row.command.cold:g}"]
+        cells += [f"{row.warm:.2f} ({row.warm_seconds:.1f})", f"{row.command.warm:g}"]
+        table.add_row(row.command.title, *cells)
+    return table
+
+
+def commands_as_json(rows: tuple[Taken, ...]) -> Json:
+    """What was measured of commands, in plain numbers."""
+    return {"commands": [{**row._asdict(), "command": row.command.words} for row in rows]}
 
 
 def flexible(rows: tuple[bending.Second, ...], mapped: bending.Map, where: str) -> Table:

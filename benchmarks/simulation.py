@@ -20,8 +20,8 @@ from benchmarks import dynamics, machine
 from benchmarks.machine import Numbers
 from benchmarks.peers import Peer
 from benchmarks.race import Lap, race
-from triskele.dynamics.handle import trajectory_function
-from triskele.dynamics.simulate import RobotState, simulate
+from triskele.dynamics.simulate import RobotState, simulate, trajectory_function
+from triskele.numerics import Scalar
 
 OURS, PUBLIC = "trajectory_function", "simulate"
 ACCURACY = 1e-7  #: error that all are allowed [m]
@@ -87,7 +87,7 @@ def _handle() -> Iterator[_Try]:
     hold, swing, rate = (tuple(map(float, part)) for part in torque)
     t = np.linspace(0, machine.DURATION, round(_SAMPLES * machine.DURATION) + 1)
 
-    def efforts(t: Float[Array, ""]) -> Float[Array, "3"]:
+    def efforts(t: Scalar) -> Float[Array, "3"]:
         waves = (a + b * jnp.cos(w * t) for a, b, w in zip(hold, swing, rate, strict=True))
         return jnp.stack(list(waves))
 
@@ -100,7 +100,7 @@ def _public() -> Iterator[_Try]:
     model, (x, torque) = dynamics.robot(), machine.motion()
     hold, swing, rate = map(jnp.asarray, torque)
 
-    def controller(t: Float[Array, ""], _: RobotState) -> Float[Array, "3"]:
+    def controller(t: Scalar, _: RobotState) -> Float[Array, "3"]:
         return hold + swing * jnp.cos(rate * t)
 
     def call(tolerance: float) -> tuple[Numbers, Numbers]:

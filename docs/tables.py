@@ -10,7 +10,7 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
-from triskele.description import schema
+from triskele.description import limbs, schema
 from triskele.description.catalogue import names
 from triskele.description.load import load
 from triskele.description.provenance import Fact, quantity_of
@@ -18,8 +18,10 @@ from triskele.description.provenance import Fact, quantity_of
 SHAPES = {
     "number": "one",
     "limbs": "one, or one per limb",
+    "each": "one, or one per limb",
     "drives": "one, or one per drive",
     "range": "least and greatest",
+    "ranges": "least and greatest, or such a pair per joint",
     "vector": "x, y, z",
     "inertia": "xx, yy, zz; or these and xy, yz, xz",
 }
@@ -27,11 +29,13 @@ SHAPES = {
 
 def sections() -> dict[str, type[BaseModel]]:
     """Every table that a robot file can hold, by the name of its class."""
-    found = inspect.getmembers(schema, inspect.isclass)
+    found = {**dict(inspect.getmembers(schema)), **dict(inspect.getmembers(limbs))}
     return {
-        name: model
-        for name, model in found
-        if issubclass(model, schema.Section) and model is not schema.Section
+        model.__name__: model
+        for model in found.values()
+        if inspect.isclass(model)
+        and issubclass(model, schema.Section)
+        and model is not schema.Section
     }
 
 
@@ -45,7 +49,7 @@ def schema_table(name: str) -> str:
         quantity, table = quantity_of(field), _table(field)
         meaning = _comment(name, key)
         if quantity:
-            unit, shape = quantity.unit or "1", SHAPES[quantity.shape]
+            unit, shape = quantity.units if quantity.unit else "1", SHAPES[quantity.shape]
             meaning = re.sub(rf" ?\[{re.escape(unit)}\]", "", meaning) or quantity.name
         elif table:
             unit, shape = "", "a table"
@@ -80,13 +84,15 @@ def _default(field: FieldInfo) -> str:
     if default in (None, {}, "") or isinstance(default, BaseModel):
         return ""
     if isinstance(default, tuple):
-        return ", ".join(f"{value:g}" for value in default)
+        return ", ".join(
+            f"{value:g}" if isinstance(value, float) else str(value) for value in default
+        )
     return f"{default:g}" if isinstance(default, float) else f"`{default}`"
 
 
 def frames() -> str:
-    """Origin and axes of each body's frame, from the docstring of the schema."""
-    lines = (schema.__doc__ or "").splitlines()
+    """Origin and axes of each body's frame, from the docstrings of the schemas."""
+    lines = f"{schema.__doc__}{limbs.__doc__}".splitlines()
     return inspect.cleandoc("\n".join(line for line in lines if line.startswith("    ")))
 
 
@@ -98,6 +104,7 @@ NEEDS = {
     "links that bend": ("modes", "vibrate"),
     "rods that bend, rigid arms": ("sense", "encoders"),
     "flexures": ("modes",),
+    "rods that are springs": ("modes",),
     "motors and control": ("bandwidth",),
 }
 
@@ -121,6 +128,7 @@ def has(robot: schema.Robot) -> list[str]:
         "links that bend": rod is not None,
         "rods that bend, rigid arms": rod is not None and arm is None,
         "flexures": robot.flexures is not None,
+        "rods that are springs": getattr(robot.sections, "rod_stiffness", None) is not None,
         "motors and control": robot.motors is not None and robot.control is not None,
     }
     return [need for need in NEEDS if met[need]]

@@ -11,9 +11,10 @@ import dataclasses
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Float
 
 import triskele as tk
+from triskele.numerics import AnyArray
 
 
 def main() -> dict[str, float]:
@@ -30,11 +31,11 @@ def main() -> dict[str, float]:
     poses = random.uniform([-0.1, -0.1, -0.42], [0.1, 0.1, -0.32], (40, 3))
     angles = tk.batch(real.inverse)(poses).components  # what the encoders read
 
-    def positions(rods: Float[Array, "3"]) -> Float[Array, " numbers"]:
+    def positions(rods: Float[AnyArray, "3"]) -> Float[AnyArray, " numbers"]:
         """All platform coordinates that a robot with these `rods` [m] would have, in a row."""
         return dataclasses.replace(nominal, rod_length=rods).forward(angles).value.ravel()
 
-    def calibrated(measured: np.ndarray) -> Float[Array, "3"]:
+    def calibrated(measured: np.ndarray) -> Float[AnyArray, "3"]:
         """Gauss-Newton from the nominal lengths [m]."""
         rods = nominal.rod_length
         for _ in range(4):

@@ -9,7 +9,7 @@ import equinox as eqx
 import numpy as np
 
 import triskele as tk
-from triskele.dynamics.reduced_loads import reduced_loads
+from triskele.studies.reduced_loads import reduced_loads
 
 
 def main() -> dict[str, float]:

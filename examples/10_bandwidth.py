@@ -19,8 +19,8 @@ def main() -> dict[str, float]:
     found = {"bandwidth": height.relative or 0.0, "gain limit": servo.margins.gain_limit}
     print(f"bandwidth of z {found['bandwidth']:.2f} Hz, kV up to {found['gain limit']:.0f} 1/s")
 
-    home = np.asarray(tk.build(robot).home())
-    coordinates = ("z", "psi", "theta")
+    table = tk.build(robot)
+    home, coordinates = np.asarray(table.home()), table.platform_coordinates  # z, psi, theta
     wave = tk.sine(home, [2e-3, 0, 0], frequency=0.5, duration=3.0, coordinates=coordinates)
     controls = {
         "as published": (tk.cascade(robot), tk.FeedForward()),

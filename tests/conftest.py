@@ -5,8 +5,11 @@ processes share what one of them has compiled. Two threads for a matrix of 50 ro
 other longer than one of them computes.
 """
 
+import contextlib
+import ctypes
 import gc
 import os
+import resource
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -26,13 +29,19 @@ jax.config.update("jax_numpy_rank_promotion", "raise")
 jax.config.update("jax_numpy_dtype_promotion", "strict")
 
 MOST_MAPPINGS = 25_000  #: of memory in a process; Linux allows 65530, each compiled loop takes some
+MOST_MEMORY = 1 << 30  #: bytes of a process, from which it forgets what XLA has compiled
 
 
 @pytest.fixture(autouse=True, scope="module")
-def few_mappings() -> Iterator[None]:
-    """Forget compiled code before a process has more of it than the system maps: it would crash."""
+def little_compiled_code() -> Iterator[None]:
+    """Forget compiled code before a process has much of it, or more than the system maps."""
     yield
-    maps = Path("/proc/self/maps")
-    if maps.exists() and maps.read_bytes().count(b"\n") > MOST_MAPPINGS:
+    memory, maps = Path("/proc/self/statm"), Path("/proc/self/maps")
+    if not maps.exists():
+        return
+    resident = int(memory.read_text().split()[1]) * resource.getpagesize()
+    if resident > MOST_MEMORY or maps.read_bytes().count(b"\n") > MOST_MAPPINGS:
         jax.clear_caches()
         gc.collect()
+        with contextlib.suppress(OSError, AttributeError):  # what is free goes back to the system
+            ctypes.CDLL("libc.so.6").malloc_trim(0)

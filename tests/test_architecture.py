@@ -4,10 +4,14 @@ import ast
 import re
 import tomllib
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
 import triskele
+from triskele.description.load import load
+from triskele.kinematics.build import build
+from triskele.kinematics.mechanism import JointKind, Look
 
 PACKAGE = Path(triskele.__file__).parent
 ROOT = PACKAGE.parent.parent
@@ -96,3 +100,77 @@ def test_nothing_is_left_to_do_without_a_number():
         if re.search(pattern, line)
     ]
     assert found == []
+
+
+# Roles, not names
+
+MACHINES = ("abb_irb360_6_1600", "d3s_800", "compliant_3prs")
+CLASSES = {"Delta", "Prs", "DeltaRobot", "PrsRobot", "DeltaGeometry", "PrsGeometry"}
+THEIR_OWN = ("kinematics", "description", "studies")
+OF_DELTAS = ("flexible", "sensing")  #: links that bend are modelled for Deltas, and for them alone
+ROLES = {*get_args(JointKind), "platform", "flange", "slide", "drives", "balls"}
+OTHERS = {  # the same word for something else
+    # sections of the file, each with keys of its own: weighed, disassembled, sections
+    "doctor/bodies.py": {"arm", "rod", "telescope", "telescope_upper", "telescope_lower"},
+    "doctor/elastic.py": {"arm", "bar", "rod"},
+    "doctor/limits.py": {"telescope"},  # a key of the geometry
+    "cli/flexible.py": {"rod"},  # a cross-section of the file, of links that bend
+    "planning/demands.py": {"rod"},  # loads of all struts
+    "planning/limits.py": {"rod"},
+    "units.py": {"bar"},  # 1e5 Pa
+}
+
+
+def names_of_machines():
+    """Of bodies, parts, joints, coordinates and their groups, but for words of roles."""
+    found = {"delta", "3prs"}
+    for name in MACHINES:
+        mechanism = build(load(name))
+        coordinates = (*mechanism.joint_coordinates, *mechanism.passive_coordinates)
+        found |= {*mechanism.bodies, *(part.part for part in mechanism.parts)}
+        found |= {joint.name for joint in mechanism.joints()}
+        found |= {c.name for c in coordinates} | {c.drive for c in coordinates}
+    return found - ROLES
+
+
+def names_in(path, names):
+    """Words of `names` in the code of a module, and where; f-strings that begin as they do."""
+    stems = {stem for name in names if (stem := re.sub(r"\d.*$", "", name)) != name}
+    source = path.read_text(encoding="utf-8")
+    lines = source.splitlines()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.JoinedStr) and isinstance(first := node.values[0], ast.Constant):
+            if first.value in stems - {"motor_", "q", "s"}:  # these are columns of tables
+                yield node.lineno, first.value
+        elif isinstance(node, ast.Constant) and node.value in names:
+            of_looks = node.value in get_args(Look) and "look" in lines[node.lineno - 1].lower()
+            if not of_looks:
+                yield node.lineno, node.value
+        elif isinstance(node, ast.ImportFrom):
+            yield from ((node.lineno, a.name) for a in node.names if a.name in CLASSES)
+
+
+def test_no_name_of_a_body_or_joint_of_two_machines_decides_anything():
+    names, found = names_of_machines(), []
+    assert {"arm_1", "telescope_lower", "coupling", "q4", "axis4", "wrist_rod_1a"} <= names
+    for path in MODULES:
+        place = path.relative_to(PACKAGE)
+        if place.parts[0] in (*THEIR_OWN, *OF_DELTAS):
+            continue
+        allowed = OTHERS.get(place.as_posix(), set())
+        found += [
+            f"{place}:{line}: {word}" for line, word in names_in(path, names) if word not in allowed
+        ]
+    assert found == []
+
+
+def test_names_that_decide_are_found(tmp_path):
+    path = tmp_path / "module.py"
+    path.write_text(
+        "from triskele.kinematics.delta import Delta\n"
+        "body = f'arm_{1}'\n"
+        "if joint.name == 'q4':\n    pass\n"
+        "if look == 'rod' or part == 'coupling':\n    pass\n"
+    )
+    found = [word for _, word in sorted(names_in(path, names_of_machines()))]
+    assert found == ["Delta", "arm_", "q4", "coupling"]

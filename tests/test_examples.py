@@ -4,7 +4,12 @@ import importlib.util
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
+
+from triskele.description import kinds
+from triskele.kinematics import build as building
 
 FOLDER = Path(__file__).parents[1] / "examples"
 
@@ -107,6 +112,21 @@ def test_an_example_returns_the_numbers_its_text_claims(
     for key, (claimed, tolerance) in CLAIMS[name].items():
         assert numbers[key] == pytest.approx(claimed, abs=tolerance, rel=0), key
     assert capsys.readouterr().out, "an example prints what it found"
+
+
+def test_an_architecture_of_ones_own_has_the_eight_assemblies_that_are_known(capsys, monkeypatch):
+    """Bonev, Chablat and Wenger, Working and assembly modes of the Agile Eye, 2006."""
+    monkeypatch.setattr(kinds, "_ADDED", dict(kinds._ADDED))
+    monkeypatch.setattr(building, "_BUILDERS", dict(building._BUILDERS))
+    monkeypatch.setattr(building, "_ADDED", set(building._ADDED))
+    numbers = load(FOLDER / "architectures" / "agile_eye.py")()
+    assert numbers["assemblies"] == 8
+    # the axis of a distal link is at right angles to that of its motor and to its corner
+    q, s, c = np.radians(numbers["q1 [deg]"]), np.sqrt(2 / 3), np.sqrt(1 / 3)
+    u, m = np.array([s, 0.0, -c]), np.array([0.0, 1.0, 0.0])
+    w = np.cos(q) * m + np.sin(q) * np.cross(u, m)
+    v = Rotation.from_euler("ZYX", [1.2, 0.0, 0.3]).apply([s, 0.0, c])
+    assert abs(w @ v) < 1e-12
 
 
 @pytest.mark.parametrize("path", sorted(FOLDER.glob("*.py")), ids=lambda path: path.stem)

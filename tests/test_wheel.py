@@ -26,7 +26,7 @@ def test_the_wheel_carries_robots_templates_types_and_licence(wheel: Path):
     names = zipfile.ZipFile(wheel).namelist()
     for robot in catalogue.names():
         assert f"triskele/description/robots/{robot}.toml" in names
-    for kind in ("delta", "3prs", "mechanism"):
+    for kind in catalogue.templates():
         assert f"triskele/description/templates/{kind}.toml" in names
     assert "triskele/py.typed" in names
     assert any(name.endswith("licenses/LICENSE") for name in names)

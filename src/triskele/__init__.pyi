@@ -31,16 +31,18 @@ from triskele.dynamics.forward import joint_mass_matrix as joint_mass_matrix
 from triskele.dynamics.forward import mass_matrix as mass_matrix
 from triskele.dynamics.handle import acceleration_function as acceleration_function
 from triskele.dynamics.handle import torque_function as torque_function
-from triskele.dynamics.handle import trajectory_function as trajectory_function
 from triskele.dynamics.inverse import inverse_dynamics as inverse_dynamics
 from triskele.dynamics.inverse import path_efforts as path_efforts
 from triskele.dynamics.inverse import regressor as regressor
+from triskele.dynamics.many import ManySimulations as ManySimulations
+from triskele.dynamics.many import simulate_many as simulate_many
 from triskele.dynamics.reactions import reactions as reactions
 from triskele.dynamics.robot import RigidRobot as RigidRobot
 from triskele.dynamics.robot import rigid as rigid
 from triskele.dynamics.rod_loads import path_loads as path_loads
 from triskele.dynamics.rod_loads import rod_loads as rod_loads
 from triskele.dynamics.simulate import simulate as simulate
+from triskele.dynamics.simulate import trajectory_function as trajectory_function
 from triskele.dynamics.torques import torques as torques
 from triskele.errors import TriskeleError as TriskeleError
 from triskele.export.motions import read_motion as read_motion
@@ -69,6 +71,7 @@ from triskele.identification.regressor import torque_regressor as torque_regress
 from triskele.identification.synthetic import synthetic_log as synthetic_log
 from triskele.identification.weighted import base_fit as base_fit
 from triskele.kinematics.build import build as build
+from triskele.kinematics.build import register as register
 from triskele.kinematics.cycles import check_motion as check_motion
 from triskele.kinematics.cycles import joint_motion_along as joint_motion_along
 from triskele.kinematics.cycles import joint_sine as joint_sine
@@ -112,6 +115,7 @@ from triskele.sensing.modal import modal_sensor as modal_sensor
 from triskele.sensing.observer import Tuning as Tuning
 from triskele.sensing.rods import soft_rods as soft_rods
 from triskele.sensing.sense import sense as sense
+from triskele.sensing.stream import streaming_sensor as streaming_sensor
 from triskele.sensing.trial import encoder_trials as encoder_trials
 
 __all__: list[str]

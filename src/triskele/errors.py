@@ -62,6 +62,19 @@ class PrecisionError(TriskeleError, RuntimeError):
     """JAX was forced to 32 bit; nothing here is computed in single precision."""
 
 
+def shortened(value: object, most: int = 80) -> str:
+    """`value` as a sentence may quote it: of a long text its beginning, and how long it is.
+
+    >>> shortened("x" * 100, 4)
+    'xxxx... (100 characters)'
+    """
+    try:
+        text = str(value)
+    except RecursionError:
+        return "a table nested too deep to show"
+    return text if len(text) <= most else f"{text[:most]}... ({len(text)} characters)"
+
+
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """A hint such as ` Did you mean 'arm_length'?`, or the list of what exists.
 
@@ -69,7 +82,7 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     "Did you mean 'arm_length'?"
     """
     names = sorted(known)
-    close = difflib.get_close_matches(word, names, n=1, cutoff=0.6)
+    close = difflib.get_close_matches(word[:80], names, n=1, cutoff=0.6)
     if close:
         return f"Did you mean '{close[0]}'?"
     return f"Known: {', '.join(names)}." if names else "Nothing is known here."

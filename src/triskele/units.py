@@ -17,7 +17,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import NamedTuple
 
-from triskele.errors import UnitError, did_you_mean
+from triskele.errors import UnitError, did_you_mean, shortened
 
 BASE = ("m", "kg", "s", "A", "K", "rad")
 Dimension = tuple[int, ...]  #: power of each of BASE
@@ -92,7 +92,9 @@ def parse_unit(text: str) -> Unit:
         match = _FACTOR.fullmatch(token.replace("²", "^2").replace("³", "^3"))
         name = match[1].replace("µ", "u") if match else token
         if match is None or name not in _KNOWN:
-            raise UnitError(f"unit '{text}': '{token}' is not a unit. {_hint(name)}")
+            raise UnitError(
+                f"unit '{shortened(text)}': '{shortened(token)}' is not a unit. {_hint(name)}"
+            )
         unit, power = _KNOWN[name], sign * int(match[2] or 1)
         ratio *= unit.ratio**power
         pi_power += unit.pi_power * power
@@ -114,7 +116,7 @@ def to_si(value: float | str, unit: str, expected: str) -> float:
     given, wanted = parse_unit(unit), parse_unit(expected)
     if given.dimension != wanted.dimension:
         raise UnitError(
-            f"'{unit}' is not a unit of this quantity, which is measured in "
+            f"'{shortened(unit)}' is not a unit of this quantity, which is measured in "
             f"{expected or 'plain numbers'}."
         )
     pi = math.pi ** (given.pi_power - wanted.pi_power)
@@ -136,9 +138,10 @@ def read_quantity(text: str, expected: str) -> float:
     match = _QUANTITY.fullmatch(text)
     if match is None:
         example = f"0.5 {expected}".strip()
-        raise UnitError(f"'{text}' is not a number with a unit, such as '{example}'.")
+        raise UnitError(f"'{shortened(text)}' is not a number with a unit, such as '{example}'.")
     if not match[2] and any(parse_unit(expected).dimension):
-        raise UnitError(f"'{text}' has no unit; write, for example, '{text} {expected}'.")
+        shown = shortened(text)
+        raise UnitError(f"'{shown}' has no unit; write, for example, '{shown} {expected}'.")
     return to_si(match[1], match[2], expected)
 
 

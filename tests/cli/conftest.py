@@ -1,5 +1,7 @@
 """The command line in process, in an empty directory of its own."""
 
+import signal
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -38,3 +40,11 @@ def files(tmp_path):
         return {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
 
     return listing
+
+
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """Processes that the test starts obey Ctrl-C, also where the tests ignore it (`nohup`, `&`)."""
+    held = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, held)

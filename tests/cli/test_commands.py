@@ -14,6 +14,7 @@ from contextlib import contextmanager
 import numpy as np
 import pytest
 from rich import console
+from shipped import SHIPPED
 
 from triskele.cli import app, output
 from triskele.description import catalogue
@@ -148,7 +149,9 @@ def test_show_writes_the_data_that_it_prints(cli, tmp_path):
     assert json.loads((tmp_path / "robot.JSON").read_text(encoding="utf-8")) == printed
 
 
-@pytest.mark.parametrize(("kind", "freedom"), [("delta", 3), ("3prs", 3)])
+@pytest.mark.parametrize(
+    ("kind", "freedom"), [("delta", 3), ("3prs", 3), ("five_bar", 2), ("par4", 4), ("6ups", 6)]
+)
 def test_init_writes_a_file_that_passes_the_check(cli, tmp_path, kind, freedom):
     result = succeeds(cli("init", kind, "mine.toml"))
     assert result.out == ""
@@ -158,6 +161,11 @@ def test_init_writes_a_file_that_passes_the_check(cli, tmp_path, kind, freedom):
     assert f"degrees of freedom {freedom}" in " ".join(checked.out.split())
     assert "suspicious" not in checked.out
     assert "more, see `triskele show mine.toml`" in checked.err
+
+
+def test_help_of_init_lists_the_templates(cli):
+    words = re.findall(r"\w+", succeeds(cli("init", "--help")).out)
+    assert set(catalogue.templates()) <= set(words)
 
 
 def test_init_overwrites_only_with_force(cli, tmp_path):
@@ -247,8 +255,8 @@ def test_check_prints_each_problem_of_a_file_on_its_own_line(cli, tmp_path):
     ]
     others = cli("show", "bad.toml")
     assert others.err == (
-        "triskele: bad.toml, motors.drives.gear_ratio: 0 is not a ratio. It must be positive. "
-        "(3 more: run `triskele check`).\n"
+        "triskele: bad.toml, geometry.base_radius: 'kg' is not a unit of this quantity, which is "
+        "measured in m. (3 more: run `triskele check`).\n"
     )
 
 
@@ -322,11 +330,11 @@ def test_ik_in_json_holds_all_that_is_known_about_the_pose(cli, tmp_path):
 def test_a_pose_beyond_the_limits_is_answered_with_a_note(cli):
     result = succeeds(cli("ik", "d3s_800", "0", "0.65", "-0.9"))
     # asin(0.65 / 0.96) = 42.62 deg; the file allows 40
-    assert "beyond the limits of the robot file: rod 1 would tilt by 42.62 deg" in result.err
+    assert "beyond the limits of the robot file: the tilt of rod 1 would be 42.62 deg" in result.err
     assert result.out.startswith("q1 ")
 
 
-@pytest.mark.parametrize("robot", catalogue.names())
+@pytest.mark.parametrize("robot", SHIPPED)
 def test_ik_and_fk_come_back_to_home(cli, robot):
     home = [str(float(value)) for value in build(load(robot)).home()]
     there = parsed(cli("ik", robot, *home, "--json"))
@@ -392,7 +400,7 @@ def test_the_workspace_of_a_delta(cli, tmp_path):
     data = json.loads((tmp_path / "space.json").read_text(encoding="utf-8"))
     assert set(data) == {
         *("robot", "volume", "uncertainty", "unit", "bounds", "resolution"),
-        *("guaranteed_cylinder_room", "assumptions"),
+        *("held", "guaranteed_cylinder_room", "guaranteed_cylinder_worst", "assumptions"),
     }
     assert data["unit"] == "m^3"
     assert data["volume"] == pytest.approx(0.70, abs=0.05)
@@ -400,6 +408,7 @@ def test_the_workspace_of_a_delta(cli, tmp_path):
     assert data["guaranteed_cylinder_room"] > 0
     assert f"volume {data['volume']:.4g} m^3" in result.out
     assert "guaranteed cylinder: reachable everywhere" in result.out
+    assert re.search(r"(?m)^least room at x = .* m: [\d.]+( deg| m|) to the limit of ", result.out)
     assert "assumed: limits.rod_tilt = 40 deg" in result.err
     inside = parsed(cli("workspace", "d3s_800", "--resolution", "15", "--guaranteed", "--json"))
     cylinder = np.pi * 0.4**2 * 0.2
@@ -526,8 +535,8 @@ def test_a_motion_beyond_the_limits_is_made_with_a_note(cli):
     result = cli("motion", IRB, "line", *arguments)
     data = parsed(result)
     assert re.match(
-        r"The motion leaves the reach of the robot between t = 0\.\d+ and 1 s; worst at 1 s: rod 1 "
-        r"would tilt by 50\.\d+ deg out of its limb plane\.",
+        r"The motion leaves the reach of the robot between t = 0\.\d+ and 1 s; worst at 1 s: "
+        r"the tilt of rod 1 would be 50\.\d+ deg, allowed is at most 47 deg\.",
         data["outside_limits"],
     )
     assert f"beyond the limits of the robot file: {data['outside_limits']}\n" in result.err

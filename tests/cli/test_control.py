@@ -109,7 +109,7 @@ def test_modes_of_a_robot_with_springs(cli):
             ("closed",),
             marks=pytest.mark.long,
         ),
-        (("modes", STAGE, "--map"), ("--map", "3PRS")),
+        (("modes", STAGE, "--map"), ("--map", STAGE)),
         (("modes", STAGE, "--at", "0.2", "0", "0"), ("--at", "reach")),
     ],
 )
@@ -121,3 +121,15 @@ def test_a_mistake_gets_a_sentence_and_no_file(cli, files, arguments, words):
     for word in words:
         assert word in result.err
     assert set(files()) == set(before)
+
+
+@pytest.mark.long
+def test_bandwidth_says_which_links_it_leaves_out(cli):
+    irb = "abb_irb360_6_1600"
+    found = json.loads(succeeds(cli("bandwidth", irb, "--json")).out)["links_left_out"]
+    assert 60 < found["links"] < 70 < found["platform"]
+    out = succeeds(cli("bandwidth", irb)).out
+    line = f"they swing from {found['links']:.4g} Hz, the platform with them from"
+    assert f"links that bend are left out: {line} {found['platform']:.4g} Hz\n" in out
+    assert max(map(len, out.splitlines())) <= 100
+    assert "left out" not in cli("bandwidth", STAGE).out

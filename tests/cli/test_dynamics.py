@@ -54,6 +54,13 @@ def test_a_payload_adds_to_the_torques(cli):
     assert peaks[2] == pytest.approx(peaks[1], rel=1e-12)  # the platform does not turn
 
 
+@pytest.mark.parametrize("robot, strut", [("stewart_6ups", "strut"), ("five_bar", "rod")])
+def test_a_motion_that_the_robot_can_follow_is_there_for_every_architecture(cli, robot, strut):
+    """A hexapod picks and places, a planar robot follows a sine."""
+    out = succeeds(cli("torques", robot, "--rate", "50")).out
+    assert f"\n{strut} " in out
+
+
 def test_joints_that_are_springs_have_torques_but_no_loads(cli):
     way = ("--motion", "line", "--start", "0.0772,0,0", "--end", "0.0782,0,0", "--rate", "20")
     result = succeeds(cli("torques", "compliant_3prs", *way))

@@ -15,7 +15,10 @@ import pytest
 
 from triskele.cli import main
 from triskele.description import catalogue
+from triskele.description.load import load
 from triskele.description.tables import read_table
+from triskele.kinematics.cycles import pick_and_place
+from triskele.sensing.trial import simulated
 
 KUO = "flexible_delta"
 SHORT = ("--motion", "line", "--start", "0,0,-0.5", "--end", "0.03,0,-0.5", "--duration", "0.25")
@@ -46,12 +49,15 @@ def png(path):
 
 def test_modes_prints_frequencies_ways_and_sag(cli, files):
     result = succeeds(cli("modes", KUO, "--at", "0.1", "0", "-500mm", "--count", "3"))
-    rows = re.findall(r"(?m)^ *(\d+) +(\d\.\d+) +(\d+\.\d+) +(\S.*?) +(\d+)$", result.out)
+    row = r"(?m)^ *(\d+) +(\d\.\d+) +(\d+\.\d+) +(\S.*?) +([\d.]+) +([\d.]+) +([\d.]+)$"
+    rows = re.findall(row, result.out)
     assert [row[0] for row in rows] == ["1", "2", "3"]
     assert np.allclose([float(row[1]) for row in rows], LOWEST, rtol=1e-4)
     assert np.allclose([float(row[2]) / float(row[1]) for row in rows], 2 * np.pi, rtol=1e-4)
     assert {row[3] for row in rows} <= {"x", "y", "z", "about x", "about y", "about z", "links"}
-    assert all(50 < int(row[4]) < 100 for row in rows)  # a heavy platform on light links
+    assert all(50 < float(row[4]) < 100 for row in rows)  # a heavy platform on light links
+    assert all(sum(map(float, row[4:])) == pytest.approx(100, abs=0.16) for row in rows)
+    assert "motors held, gears rigid: the file has no coupling_stiffness" in result.out
     assert "sag under its weight: 0.844, 0.000, -25.537 mm" in result.out
     assert "assumed: " in result.err
     assert max(map(len, result.out.splitlines())) <= 100
@@ -160,6 +166,54 @@ def test_rods_in_pairs_have_modes_too(cli):
     assert 5 < data["modes"][0]["frequency"] < 200
 
 
+@pytest.mark.long
+def test_gears_of_the_file_are_in_modes(cli, tmp_path):
+    """Half the frequency, and all of the energy in four kinds of bodies."""
+    soft = loads(succeeds(cli("modes", "geared_delta", "--count", "3", "--json")).out)
+    text = catalogue.text("geared_delta")
+    (tmp_path / "rigid.toml").write_text(re.sub(r"(?m)^coupling_stiffness.*$", "", text))
+    rigid = loads(succeeds(cli("modes", "rigid.toml", "--count", "3", "--json")).out)
+    assert soft["gears"] == pytest.approx([34375.0] * 3)
+    assert rigid["gears"] is None
+    assert soft["modes"][0]["frequency"] < 0.6 * rigid["modes"][0]["frequency"]
+    shares = soft["modes"][0]["shares"]
+    assert sorted(shares) == ["arms", "gears", "platform", "rods"]
+    assert sum(shares.values()) == pytest.approx(1, abs=1e-6)
+    shown = cli("modes", "geared_delta", "--count", "3")
+    assert "motors held, gears of 34375 N m/rad at the arms" in shown.out
+    assert "motors.drives.coupling_stiffness" in shown.err or "more, see" in shown.err
+
+
+PICK = ("--length", "0.1", "--height", "0.03", "--duration", "0.4")
+
+
+@pytest.mark.long
+def test_three_commands_agree_on_rods_that_stand_for_pairs(cli, tmp_path):
+    """The same pick of the same robot, whose platform pairs keep level."""
+    platens = "omron_mini_delta_platens"
+    lowest = loads(succeeds(cli("modes", platens, "--count", "1", "--json")).out)["modes"][0]
+    assert lowest["frequency"] == pytest.approx(48.03, abs=0.02)
+    files = ("--out", "v.csv", "--rate", "1000", "--elements", "2", "--stiffened", "--json")
+    swung = loads(succeeds(cli("vibrate", platens, *PICK, *files)).out)
+    table = read_table(tmp_path / "v.csv")
+    way = np.stack([table.column(f"d{axis}", "m") for axis in "xyz"], axis=1)
+    assert 1e-7 < np.abs(way).max() < 1e-5
+    robot = load(platens)
+    motion = pick_and_place(robot, length=0.1, height=0.03, duration=0.4)
+    truth = simulated(robot, motion)  # what `encoders` judges its sensors by
+    theirs = truth.tool - np.asarray(motion.x)[:, :3]
+    assert len(theirs) == table.rows
+    assert np.allclose(way, theirs, rtol=0, atol=1e-3 * np.abs(theirs).max())
+    assert swung["deviation"]["x"]["greatest"] == pytest.approx(way[:, 0].max())
+    text = catalogue.text(platens)
+    (tmp_path / "alone.toml").write_text(re.sub(r"(?m)^single_rod.*$", "", text))
+    alone = loads(succeeds(cli("modes", "alone.toml", "--count", "1", "--json")).out)
+    assert alone["modes"][0]["frequency"] < 0.3 * lowest["frequency"]
+    told = cli("encoders", "alone.toml", *PICK, "--bits", "17")
+    assert told.code == 2
+    assert re.search(r"single rods, which let its platform turn.*single_rod = \"pair\"", told.err)
+
+
 # vibrate
 
 
@@ -234,10 +288,25 @@ def test_vibrate_prints_what_matters(cli):
     assert re.search(r"(?m)^z +-\d+\.\d{3} +-?\d+\.\d{3} +-\d+\.\d{3} +mm$", out)
     assert re.search(r"(?m)^motor 1 +-\d", out)
     assert re.search(r"(?m)^largest stress \d+\.?\d* MPa, in (arm|rod) \d$", out)
+    told = re.search(r"(?m)^left out by small deflections: about (\S+) mm, (\S+) % of the lar", out)
+    assert told is not None
+    assert 0.1 < float(told[1]) < 3
+    assert 0.5 < float(told[2]) < 10
     assert re.search(
         r"(?m)^swings by \d+\.?\d* mm after the stop, within 1 mm after \d\.\d+ s$", out
     )
     assert max(map(len, out.splitlines())) <= 100
+
+
+def test_deflections_that_are_not_small_are_warned_of(cli):
+    """With five times the payload's weight, by a part that grows with it."""
+    heavy = cli("vibrate", KUO, *SHORT, "--payload", "3kg", "--json")
+    told = loads(succeeds(heavy).out)["left_out"]
+    assert told["share"] > 0.05
+    found = re.search(r"warning: deflections are not small at (\S+) s: .* about (\S+) %", heavy.err)
+    assert found is not None
+    assert float(found[2]) == pytest.approx(100 * told["share"], rel=0.06)
+    assert "warning" not in cli("vibrate", KUO, *SHORT, "--tolerance", "50mm").err
 
 
 def test_without_damping_it_does_not_settle(cli):
@@ -295,6 +364,71 @@ def changed(old, new):
     return text.replace(old, new)
 
 
+HEXAPOD = """
+kind = "limbs"
+name = "hexapod"
+title = "Hexapod"
+[geometry.platform]
+coordinates = ["x", "y", "z", "a", "b", "c"]
+home = "[0, 0, 600] mm"
+[geometry.limbs]
+around = "[-12, 12, 108, 132, 228, 252] deg"
+end_around = "[-48, 48, 72, 168, 192, 288] deg"
+drive = "strut"
+base = "[500, 0, 0] mm"
+end = "[300, 0, 0] mm"
+[bodies]
+cylinder = { mass = "1 kg" }
+piston = { mass = "1 kg" }
+platform = { mass = "8 kg", inertia = "[0.3, 0.3, 0.5] kg m^2" }
+"""
+STEEL = """
+[sections.rod]
+shape = "tube"
+material = "steel"
+outer_radius = "12 mm"
+inner_radius = "10 mm"
+[materials.steel]
+young_modulus = "210 GPa"
+poisson_ratio = 0.3
+density = "7800 kg/m^3"
+"""
+
+
+def test_modes_of_a_hexapod_of_stretching_struts(cli, tmp_path):
+    (tmp_path / "hexapod.toml").write_text(HEXAPOD + STEEL)
+    pose = ("0.05", "-0.02", "650mm", "5deg", "0", "-0.1")
+    found = cli("modes", "hexapod.toml", "--at", *pose, "--json")
+    data = loads(succeeds(found).out)
+    assert list(data["modes"]) == ["motors locked"]
+    shapes = [mode["shape"] for mode in data["modes"]["motors locked"]]
+    assert len(shapes) == 6
+    assert list(shapes[0]) == ["x", "y", "z", "a", "b", "c"]
+    w = [mode["frequency"] for mode in data["modes"]["motors locked"]]
+    assert w == sorted(w)
+    with_commas = cli("modes", "hexapod.toml", "--json", "--at", ",".join(pose))
+    assert loads(with_commas.out) == data
+    shown = cli("modes", "hexapod.toml", "--at", *pose)
+    assert f"motors locked  {w[0]:.4g}" in shown.out
+    K = np.array(data["stiffness"]["motors locked"])
+    assert np.allclose(K, K.T, rtol=1e-9)
+    few = cli("modes", "hexapod.toml", "--at", "0", "0", "0.6")
+    assert few.code == 2
+    assert "is 6 numbers, x [m]" in few.err
+
+
+def test_a_hexapod_without_stiffness_is_told_what_to_add(cli, tmp_path):
+    (tmp_path / "hexapod.toml").write_text(HEXAPOD)
+    for command, told in (
+        ("modes", r"hexapod states no stiffness.*transmission.*\[sections\.rod\]"),
+        ("vibrate", r"hexapod is not a Delta.*springs along their axis"),
+        ("encoders", r"hexapod is not a Delta"),
+    ):
+        result = cli(command, "hexapod.toml")
+        assert result.code == 2
+        assert re.search(told, result.err), result.err
+
+
 REFUSED = {
     "a pose out of reach": (f"modes {KUO} --at 0 0 -1.5", r"--at.*reach|reach.*--at|cannot reach"),
     "a pose and a map": (f"modes {KUO} --at 0 0 -0.5 --map", r"--at, --map and --along exclude"),
@@ -322,7 +456,7 @@ REFUSED = {
     "a robot without sections": ("modes omron_mini_delta", r"sections"),
     "a robot that is no Delta": (
         "modes compliant_3prs",
-        r"is for links that bend; those of a 3PRS are rigid",
+        r"is for links that bend; those of compliant_3prs do not",
     ),
     "a 3PRS that vibrates": ("vibrate compliant_3prs", r"."),
     "steps too long": (

@@ -9,12 +9,13 @@ import json
 import os
 import re
 import shlex
+from importlib import resources
 
 import numpy as np
 import pytest
 
 from triskele.cli import main
-from triskele.cli.planning import _runs
+from triskele.cli.planning import _run_texts
 from triskele.description.tables import read_table
 
 pytestmark = pytest.mark.long
@@ -55,10 +56,16 @@ def test_plan_finds_the_published_u_turn_and_what_bounds_it(planned):
     assert {item["label"] for item in data["limits"][:2]} == {"jerk of q2", "jerk of q3"}
     gains = list(data["gains"].items())
     assert [key for key, _ in gains[:3]] == ["joint_jerk", "rod_force", "flange_force"]
-    assert 0.01 < gains[0][1] < 0.03
+    assert 0.005 < gains[0][1] < 0.015
+    assert (data["gains_per"], data["raised_by"]) == ("way", 0.1)
+    by_key = dict.fromkeys(data["gains"], 0.0)
+    for item in data["limits"]:
+        by_key[item["key"]] -= 0.1 * item["price"]
+    assert by_key == pytest.approx(data["gains"])
     (runs,) = data["binding"]
     assert runs[0]["limit"] == "jerk of q3"
-    assert all(run["from"] <= run["to"] for run in runs)
+    assert all(run["from"] <= run["to"] and not run["whole"] for run in runs)
+    assert data["unlimited"] == []  # axis 4 does not turn
     assert {"tension of rod 2b", "tension of rod 3a"} <= {run["limit"] for run in runs}
 
 
@@ -96,7 +103,12 @@ def test_plan_prints_times_drives_limits_gains_and_the_replay(cli):
     assert re.search(r"(?m)^motor 2 +-\d+\.?\d* +\d+\.?\d* +N m +\d+\.?\d* +rad/s$", out)
     assert re.search(r"(?m)^jerk of q2 +1745 +rad/s\^3 +100\.0 +\d\.\d+$", out)
     assert "and 17 more limits" in out
-    assert re.search(r"(?m)^joint_jerk +\d\d\.\d\d$", out)
+    assert re.search(r"(?m)^if 10 % higher +gained per way \[ms\]$", out)
+    assert re.search(
+        r"--cells 40 is fewer than the \d+ that this path needs; \d+ are used", result.err
+    )
+    assert "not limited" not in result.err
+    assert re.search(r"(?m)^joint_jerk +\d+\.\d\d$", out)
     assert "binding: s 0.000-0." in out
     assert max(map(len, out.splitlines())) <= 100
     assert re.search(r"(?m)^replay: 10\d\d samples, every 0\.5 ms: at most 100\.\d % of the ", out)
@@ -152,12 +164,77 @@ def test_the_example_in_the_help_works(cli, files, command):
     assert files() == {}
 
 
-def test_short_gaps_in_which_nothing_binds_are_closed():
-    class Bound:
-        s = np.array([0.0, 0.01, 0.02, 0.03, 0.2, 0.21])
-        binding = ("a", "", "a", "b", "b", "")
+def test_short_touches_are_counted_and_averages_come_first():
+    whole, long, short = (
+        {"from": a, "to": b, "limit": label, "whole": label == "RMS", "lasts": b - a}
+        for a, b, label in ((0.0, 1.0, "RMS"), (0.1, 0.3, "jerk"), (0.4, 0.401, "force"))
+    )
+    assert _run_texts([whole, long, short], 0.01) == [
+        "RMS over the whole motion",
+        "s 0.100-0.300 jerk",
+        "and 1 more, each for less than 10 ms",
+    ]
+    assert _run_texts([short], 0.01) == ["s 0.400-0.401 force"]
+    assert _run_texts([], 0.01) == []
 
-    assert _runs(Bound()) == [(0.0, 0.02, "a"), (0.03, 0.03, "b"), (0.2, 0.2, "b")]  # pyright: ignore[reportArgumentType]
+
+def with_continuous_torque(folder):
+    """The IRB 360 with a limit of its RMS torques, as a file."""
+    path = folder / "rms.toml"
+    text = resources.files("triskele.description.robots").joinpath(f"{IRB}.toml").read_text()
+    before = "peak_torque = { value = 4,"
+    assert before in text
+    path.write_text(text.replace(before, f'continuous_torque = "0.9 N m"\n{before}', 1))
+    return path
+
+
+def test_an_rms_limit_binds_is_priced_and_is_the_same_in_text_json_and_figure(
+    cli, tmp_path, monkeypatch
+):
+    drawn = []
+    monkeypatch.setattr(
+        "triskele.reports.figures.save_figure", lambda figure, path: drawn.append(figure) or path
+    )
+    robot = with_continuous_torque(tmp_path)
+    command = ("rate", robot, "--payload", "plate", "--turn", "90deg", *FEW, "--period", "1ms")
+    result = succeeds(cli(*command, "--figure", "r.png"))
+    data = json.loads(succeeds(cli(*command, "--json")).out)
+    assert "binding there: RMS torque of motor 2 over the whole motion; s 0." in result.out
+    assert re.search(r"(?m)^RMS torque of motor \d +26\.73 +N m +100\.0 +whole$", result.out)
+    runs = data["binding"][0]
+    assert (runs[0]["from"], runs[0]["to"], runs[0]["whole"]) == (0.0, 1.0, True)
+    assert runs[0]["limit"] == "RMS torque of motor 2"
+    gain = 1e3 * data["gains"]["continuous_torque"]
+    assert 0.1 < 2 * gain / 1e3 / data["duration"] < 0.3  # T falls with the root, or faster
+    assert data["gains_per"] == "cycle"
+    assert re.search(rf"(?m)^continuous_torque +{gain:.2f}$", result.out)
+    assert re.search(r"(?m)^if 10 % higher +gained per cycle \[ms\]$", result.out)
+    (figure,) = drawn
+    assert f"{data['duration']:.4f} s there and back" in figure.get_suptitle()
+    worth = figure.axes[5]
+    assert worth.get_xlabel() == "gained per cycle by 10 % more [ms]"
+    bars = [bar.get_width() for bar in worth.patches]
+    assert max(bars) == pytest.approx(gain)
+    assert figure.axes[2].lines[0].get_xdata()[-1] == pytest.approx(data["duration"])
+
+
+def test_what_no_limit_bounds_is_named(cli):
+    result = succeeds(cli("plan", IRB, "--path", "rating-cycle", "--turn", "90deg", *FEW))
+    lines = [line for line in result.err.splitlines() if line.startswith("not limited")]
+    assert [re.sub(r"to [\d.]+ ", "to # ", line) for line in lines] == [
+        f"not limited: the {quantity} of q4; the file has no {key} there, and the plan asks for "
+        f"up to # {unit}"
+        for quantity, key, unit in (
+            ("acceleration", "limits.joint_acceleration", "rad/s^2"),
+            ("jerk", "limits.joint_jerk", "rad/s^3"),
+            ("torque", "motors.axis4.peak_torque", "N m"),
+        )
+    ]
+
+
+def test_methods_with_cells_of_their_own_say_that_others_are_not_used(cli):
+    result = succeeds(cli("plan", IRB, *DIGEST, "--method", "step-start", *FEW))
+    assert "--cells is not used: the method step-start has 46 cells" in result.err
 
 
 REFUSED = {
@@ -216,7 +293,7 @@ def test_a_mistake_is_one_sentence_and_no_file(cli, files, tmp_path, case):
     [
         ("plan omron_mini_delta", r"nothing bounds how fast it may start. .* --limit joint_acc"),
         ("plan omron_mini_delta --turn 1", r"--turn needs a flange that turns; omron_mini_delta"),
-        ("plan compliant_3prs", r"moves in z, psi, theta; it can follow a line"),
+        ("plan compliant_3prs", r"not move along x or y; a pick needs .*; it can follow a line"),
         (f"plan {IRB} --out plan.txt", r"must end in \.csv, \.parquet, \.npz, \.json, \.yaml"),
         (f"rate {IRB} --path line", r"No such option"),
         ("rate omron_mini_delta --turn 90deg", r"--turn needs a flange that turns"),

@@ -152,7 +152,30 @@ def test_a_process_that_dies_is_a_study_that_failed(cli, stubs):
     assert re.search(r"all +1 +2 +1 +1\n", result.out)
 
 
+@pytest.mark.usefixtures("interruptible")
 def test_ctrl_c_ends_all_processes_and_leaves_no_page(tmp_path):
+    run = _endless(tmp_path)
+    _until(lambda: len(list(tmp_path.glob("on_*"))) == 2)
+    os.killpg(run.pid, signal.SIGINT)  # as a terminal does
+    _, err = run.communicate(timeout=120)
+    assert run.returncode == 130
+    assert "Traceback" not in err
+    assert "stopped; no file was left half written" in err
+    assert not (tmp_path / "page.html").exists()
+    _until(lambda: not _alive(run.pid))
+
+
+def test_processes_end_with_one_that_is_killed(tmp_path):
+    run = _endless(tmp_path)
+    _until(lambda: len(list(tmp_path.glob("on_*"))) == 2)
+    run.kill()
+    run.communicate(timeout=60)
+    _until(lambda: not _alive(run.pid))
+    assert not (tmp_path / "page.html").exists()
+
+
+def _endless(tmp_path):
+    """A process that waits for two studies without an end."""
     for name in ("endless", "endless_too"):
         (tmp_path / f"stub_{name}.py").write_text(BEGIN + BAD["endless"] + "\n")
     text = (
@@ -164,7 +187,7 @@ def test_ctrl_c_ends_all_processes_and_leaves_no_page(tmp_path):
         "    sys.exit(main(['reproduce', '--jobs', '2', '--html', 'page.html']))\n"
     )
     (tmp_path / "go.py").write_text(text)
-    run = subprocess.Popen(
+    return subprocess.Popen(
         [sys.executable, "go.py"],
         cwd=tmp_path,
         stderr=subprocess.PIPE,
@@ -172,14 +195,6 @@ def test_ctrl_c_ends_all_processes_and_leaves_no_page(tmp_path):
         start_new_session=True,
         env=os.environ | {"PYTHONPATH": os.pathsep.join([str(tmp_path), *filter(None, sys.path)])},
     )
-    _until(lambda: len(list(tmp_path.glob("on_*"))) == 2)
-    os.killpg(run.pid, signal.SIGINT)  # as a terminal does
-    _, err = run.communicate(timeout=120)
-    assert run.returncode == 130
-    assert "Traceback" not in err
-    assert "stopped; no file was left half written" in err
-    assert not (tmp_path / "page.html").exists()
-    _until(lambda: not _alive(run.pid))
 
 
 def _until(condition: Callable[[], bool]) -> None:

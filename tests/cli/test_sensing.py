@@ -56,11 +56,15 @@ def test_sense_reads_what_encoders_wrote(cli, tried, tmp_path, sensor):
     log, out = tried[0] / "log.csv", tmp_path / "sensed.csv"
     result = succeeds(cli("sense", PLATENS, "--log", log, "--sensor", sensor, "--out", out))
     assert f"{sensor} sensor, 401 samples in 0.4 s" in result.out
-    limbs = re.findall(r"(?m)^limb (\d) +(\S+) +(\S+) +(\S+) +(\S+)$", result.out)
+    limbs = re.findall(r"(?m)^limb (\d)" + 6 * r" +(\S+)" + "$", result.out)
     table = read_table(out)
     largest = [1e3 * np.abs(table[f"delta{i}"].values).max() for i in (1, 2, 3)]
     assert [float(row[1]) for row in limbs] == pytest.approx(largest, abs=1e-4)
     assert "tool: up to" in result.out
+    assert re.search(
+        r"\+- of the tool, parts of the variance: zeros of the motors \d+ %", result.out
+    )
+    assert "encoders.motor_zero_deviation = 0.02 deg" in result.err
     assert "assumed: " in result.err
 
 
@@ -73,6 +77,18 @@ def test_sense_as_json_with_a_figure_and_by_the_motors_alone(cli, tried, tmp_pat
     assert len(data["deflection"]["largest"]) == 3
     assert data["tool"]["from_rigid"] < 1e-4
     assert figure.read_bytes().startswith(b"\x89PNG")
+
+
+def test_sense_fits_zeros_and_says_which_the_log_shows(cli, tried):
+    log = tried[0] / "log.csv"
+    result = succeeds(cli("sense", PLATENS, "--log", log, "--fit", "zeros,E"))
+    rows = re.findall(r"(?m)^zero of (\w+) \[deg\]" + 3 * r" +(\S+)" + " +(yes|no)$", result.out)
+    assert [row[0] for row in rows] == ["q1", "q2", "q3", "wrist1", "wrist2", "wrist3"]
+    assert all(abs(float(row[1])) < 0.02 for row in rows)
+    assert "E against the file [%]" in result.out
+    assert "motor_zero_deviation" not in result.err
+    data = json.loads(succeeds(cli("sense", PLATENS, "--log", log, "--fit", "E", "--json")).out)
+    assert [item["name"] for item in data["fit"]] == ["E"]
 
 
 def spoilt(log, change) -> Table:
@@ -95,9 +111,23 @@ def backwards(columns):
     columns["t"][1][50] = 0.0
 
 
+def stuck(columns):
+    columns["wrist3"][1][200:206] = columns["wrist3"][1][199]
+
+
+def late(columns):
+    for i in (1, 2, 3):
+        columns[f"wrist{i}"] = (
+            "rad",
+            np.r_[columns[f"wrist{i}"][1][:1], columns[f"wrist{i}"][1][:-1]],
+        )
+
+
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
+        (stuck, r"row 201, column 'wrist3': 6 of 401 samples repeat the one before"),
+        (late, r"column 'wrist1': is (0\.9|1\.0)\S* \+- \S+ samples \(\S+ ms\) late"),
         (in_degrees, r"column 'wrist\d': .* rad, where the rod stands at"),
         (gap, r"row 101, column 't': a gap of 0.051 s"),
         (backwards, r"row 51, column 't': 0 s comes after 0.049 s"),
@@ -140,6 +170,7 @@ def test_cells_that_are_no_numbers_are_named(cli, tried, tmp_path):
         (("sense", PLATENS, "--log", "{log}", "--out", "x.txt"), "must end in"),
         (("sense", PLATENS, "--log", "{log}", "--ends", "clamped-free"), "of --sensor modal"),
         (("sense", PLATENS, "--log", "{log}", "--noise", "1e-5"), "tune --sensor observer"),
+        (("sense", PLATENS, "--log", "{log}", "--fit", "zero"), "'zero' cannot be fitted"),
         (("encoders", PLATENS, "--sensors", "chord,foo"), "No sensor is called 'foo'"),
         (("encoders", PLATENS, "--bits", "0"), "from 1 to 40"),
         (

@@ -103,6 +103,14 @@ def test_it_says_where_and_serves_to_this_machine_only(cli, closed):
         free.bind(("127.0.0.1", 8151))  # it was given back
 
 
+def test_serving_to_others_is_said(cli, closed):
+    result = cli("view", "abb_irb360_1130", "--host", "0.0.0.0", "--port", "8159")
+    assert result.code == 0
+    said = "--host 0.0.0.0: whoever reaches this machine can look, drag and play; no password."
+    assert said in result.err
+    assert "--host" not in cli("view", "abb_irb360_1130", "--port", "8161").err
+
+
 def test_the_next_port_is_taken(cli, closed):
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 8153))
@@ -121,6 +129,7 @@ def test_what_is_still_computed_when_it_ends_harms_nobody(cli, closed):
         time.sleep(0.05)
 
 
+@pytest.mark.usefixtures("interruptible")
 def test_ctrl_c_does_not_wait_for_what_is_computed():
     typed = ["view", "abb_irb360_6_1600", "--motion", "pick-and-place", "--port", "8157"]
     run = subprocess.Popen(

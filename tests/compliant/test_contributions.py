@@ -16,6 +16,7 @@ from triskele.description.load import load
 from triskele.dynamics.inverse import inverse_dynamics
 from triskele.dynamics.robot import rigid
 from triskele.numerics import stacked, tabulate
+from triskele.studies.compliant_3prs import counted_twice
 
 COUNT = 12
 STATES = random_states(COUNT)
@@ -42,15 +43,15 @@ def rows():
     return zip(*STATES, strict=True)
 
 
-def found(x, xd, xdd, wrench=WRENCH, count=1):
-    """Always with arrays: one compilation for each `count`."""
-    return contributions(ROBOT, x, xd, xdd, force=wrench[0], moment=wrench[1], count=count)
+def found(x, xd, xdd, wrench=WRENCH):
+    """Always with arrays: one compilation."""
+    return contributions(ROBOT, x, xd, xdd, force=wrench[0], moment=wrench[1])
 
 
-def held(z=0.0, psi=0.0, theta=0.0, count=1):
+def held(z=0.0, psi=0.0, theta=0.0):
     """Contributions at rest, dz [m] and angles [deg] from home."""
     q = HOME + np.array([z, np.radians(psi), np.radians(theta)])
-    return found(q, STILL, STILL, (STILL, STILL), count)
+    return found(q, STILL, STILL, (STILL, STILL))
 
 
 def off(found, expected):
@@ -80,7 +81,8 @@ def test_the_parts_make_what_lagrange_asks_for(parts):
 @pytest.mark.long
 def test_twice_counted_springs_are_those_of_twice_the_energy():
     x, xd, xdd = (part[0] for part in STATES)
-    once, twice = found(x, xd, xdd), found(x, xd, xdd, count=2)
+    once = found(x, xd, xdd)
+    twice = counted_twice(once)
     expected = lagrange_forces(*map(jnp.asarray, (x, xd, xdd)), 2.0)
     assert off(twice.total - twice.motors - twice.external, expected) < 1e-9
     assert np.allclose(twice.flexures, 2 * once.flexures, rtol=1e-12)
@@ -104,6 +106,22 @@ def test_a_wrench_is_balanced_by_its_power(parts):
         sd, _ = slider_motion(x, xd, xdd)
         power = WRENCH[0] @ np.asarray(v) + WRENCH[1] @ w
         assert np.asarray(part.external) @ sd == pytest.approx(-power, rel=1e-10)
+
+
+@pytest.mark.long
+def test_a_force_at_a_point_is_balanced_by_the_power_of_that_point(parts):
+    """tau . sd = -f . (v of the point), the velocity from the pose alone."""
+    point, force = np.array([0.03, -0.02, 0.05]), WRENCH[0]
+    for x, xd, xdd in list(rows())[:2]:
+
+        def tip(x):
+            return stacked(ROBOT.mechanism.platform_pose(x).at(tuple(point)))
+
+        v = np.asarray(jax.jvp(tip, (jnp.asarray(x),), (jnp.asarray(xd),))[1])
+        found = contributions(ROBOT, x, xd, xdd, force=force, point=point)
+        sd, sdd = slider_motion(x, xd, xdd)
+        assert np.asarray(found.external) @ sd == pytest.approx(-force @ v, rel=1e-10)
+        assert np.allclose(found.without_motors + np.asarray(ROTORS) * sdd, found.total, atol=1e-9)
 
 
 # A second derivation

@@ -13,6 +13,7 @@ from triskele.control.bandwidth import (
     bandwidth,
     bandwidths,
     linear_response,
+    links_left_out,
     servo,
     stability_map,
     stepped_response,
@@ -23,6 +24,7 @@ from triskele.control.loop import loop
 from triskele.control.plant import linear_plant, plant
 from triskele.description.load import load
 from triskele.errors import InputError
+from triskele.flexible.robot import flexible
 from triskele.numerics import stacked
 
 STAGE = load("compliant_3prs")
@@ -205,3 +207,22 @@ def test_with_other_sampling_they_agree_too(change):
     found = stepped_response(PLANT, rule, HOME, top=30.0, count=6)
     exact = linear_response(PLANT, loop(linear_plant(PLANT, HOME), rule), found.frequencies)
     assert np.abs(found.values / exact.values - 1).max() < 0.01
+
+
+# Links that bend
+
+
+def test_links_that_bend_are_said_to_be_left_out():
+    """Of the IRB 360 its rods swing first, by themselves; gears are the loop's, not theirs."""
+    irb, x = load("abb_irb360_6_1600"), np.array([0.2, 0.1, -0.95, 0.0])
+    found = links_left_out(irb, x, "plate")
+    assert found is not None
+    rod = flexible(irb).rod_beam
+    alone = np.pi / 2 * np.sqrt(float(rod.bending_y) / float(rod.mass))  # pinned, 1 m long
+    assert found.links == pytest.approx(alone, rel=0.1)
+    assert found.platform is not None
+    assert found.platform > 2 * found.links
+    geared = load("geared_delta")
+    rigid = geared.model_copy(update={"motors": None})
+    assert links_left_out(geared) == links_left_out(rigid)
+    assert links_left_out(STAGE) is None

@@ -219,6 +219,8 @@ def test_at_the_gain_limit_a_pole_is_on_the_circle(about):
         assert growth(item._replace(kV=limit)) == pytest.approx(1, abs=1e-6)
         assert growth(item._replace(kV=0.98 * limit)) < 1 < growth(item._replace(kV=1.02 * limit))
         assert margins(item).gain == pytest.approx(limit / item.kV)
+    # However far beyond it: a gain of 1e9 1/s is to blame, not the velocity loop.
+    assert gain_limit(item._replace(kV=1e9)) == pytest.approx(limit, rel=1e-6)
 
 
 def test_an_unstable_velocity_loop_has_no_gain_limit(about):

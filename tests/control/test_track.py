@@ -26,7 +26,7 @@ pytestmark = pytest.mark.long
 STAGE = load("compliant_3prs")
 PLANT, CONTROL = plant(STAGE), cascade(STAGE)
 HOME = np.asarray(stacked(PLANT.mechanism.home()))
-TILT = ("z", "psi", "theta")
+TILT = PLANT.mechanism.platform_coordinates
 UP = np.array([1e-3, 0.0, 0.0])
 
 

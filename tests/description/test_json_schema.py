@@ -15,6 +15,7 @@ TYPES = {
     "array": (list, tuple),
     "string": str,
     "number": (int, float),
+    "integer": int,
     "null": type(None),
     "boolean": bool,
 }
@@ -64,7 +65,7 @@ def test_shipped_robots_fit(name):
     assert fits(tomllib.loads(catalogue.text(name)), SCHEMA)
 
 
-@pytest.mark.parametrize("kind", ["delta", "3prs", "mechanism"])
+@pytest.mark.parametrize("kind", catalogue.templates())
 def test_templates_fit(kind):
     assert fits(tomllib.loads(catalogue.template(kind)), SCHEMA)
 
@@ -90,7 +91,7 @@ def test_common_mistakes_do_not_fit(right, wrong):
 def test_the_schema_is_plain_json_with_a_dialect_and_a_title():
     assert json.loads(json.dumps(SCHEMA))["title"] == "triskele robot file"
     assert SCHEMA["$schema"] == "https://json-schema.org/draft/2020-12/schema"
-    assert set(SCHEMA["discriminator"]["mapping"]) == {"delta", "3prs", "mechanism"}
+    assert set(SCHEMA["discriminator"]["mapping"]) == {"delta", "3prs", "limbs", "mechanism"}
 
 
 def test_fields_say_what_they_measure():

@@ -1,15 +1,17 @@
 """Reading robot files: what is found where, and one sentence for every way to break a file."""
 
+import os
 import re
 import subprocess
 import sys
+import time
 
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from triskele.description import catalogue
-from triskele.description.load import load, parse
+from triskele.description import catalogue, kinds
+from triskele.description.load import LARGEST, load, parse
 from triskele.description.provenance import Fact
 from triskele.description.schema import DeltaRobot
 from triskele.errors import DescriptionError, TriskeleError, UnknownName
@@ -48,7 +50,7 @@ BAD_VALUES = [
     *("{ value = nan, unit = 3 }", "{ value = {} }", "{ value = [], unit = 'mm' }", "'delta'"),
     *("[nan, 'x', {}]", "{ source = 3 }", "{ value = 1, unit = '', source = [] }", '"\\u0000"'),
 ]
-TEXTS = [*map(catalogue.text, catalogue.names()), *map(catalogue.template, ("delta", "3prs"))]
+TEXTS = [*map(catalogue.text, catalogue.names()), *map(catalogue.template, catalogue.templates())]
 FILES = st.sampled_from(TEXTS)
 ASSIGNMENT = re.compile(r"(?m)^([\w.]+\s*=).*$")
 
@@ -214,9 +216,10 @@ def test_a_contradiction_within_a_table_is_named_with_the_table():
     assert sentence == ("geometry: connector_offset needs rod_spacing: a single rod has no pair.")
 
 
-def test_the_kind_must_be_known():
+def test_the_kind_must_be_known(monkeypatch):
+    monkeypatch.setattr(kinds, "_ADDED", {})  # what other tests registered
     (missing,) = problems("x = 1")
-    assert missing == "kind: is missing. Known: 3prs, delta, mechanism."
+    assert missing == "kind: is missing. Known: 3prs, delta, limbs, mechanism."
     (wrong,) = problems('kind = "detla"')
     assert wrong == "kind: 'detla' is not a kind of robot. Did you mean 'delta'?"
 
@@ -257,3 +260,70 @@ def test_what_is_no_readable_text_file_is_refused(tmp_path):
         load("x" * 5000 + ".toml")
     with pytest.raises(DescriptionError, match=r"'a\\x00\.toml': is not a file name"):
         load("a\x00.toml")
+
+
+# Limits on size, depth and kind of files
+
+LONG = 100_000
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a" + ".a" * 20_000 + " = 1",
+        "x = { a" + ' . "a"' * 20_000 + " = 1 }",
+        "[a" + ".'a'" * 20_000 + "]",
+        "[[" + "a." * 20_000 + "a]]",
+    ],
+)
+def test_a_dotted_key_without_an_end_is_refused_at_once(text):
+    began = time.process_time()
+    (problem,) = problems(text)
+    assert "has more than 16 parts" in problem
+    assert time.process_time() - began < 1.0  # tomllib takes 44 s
+
+
+def test_keys_of_the_format_and_dots_in_sentences_are_no_deep_keys():
+    dotted = TRIANGLE + "\n[payloads.a]\nmass = '1 kg'\nsource = 'see 1.2.3.4.5.6.7 ... p. 5'"
+    assert parse(dotted).payloads["a"].mass == 1
+
+
+@pytest.mark.parametrize(
+    "old, new",
+    [
+        ('"1 m"', f'"{"9" * LONG} x"'),
+        ('"1 m"', f'"{"x" * LONG}"'),
+        ('"1 m"', f'{{ value = 1, unit = "{"m" * LONG}" }}'),
+        ('"1 m"', f'{{ value = 1, unit = ["{"m" * LONG}"] }}'),
+        ('"1 m"', f"{{ {'v' * LONG} = 1 }}"),
+        ('"1 m"', "[" * 300 + "]" * 300),
+        ('"delta"', f'"{"d" * LONG}"'),
+        ("base_radius", "b" * LONG),
+        ('"triangle"', f'"{"!" * LONG}"'),
+        ("[limits]", f"[{'l' * LONG}]"),
+    ],
+)
+def test_a_sentence_quotes_a_long_value_by_its_beginning(old, new):
+    assert max(map(len, problems(TRIANGLE.replace(old, new)))) < 500
+
+
+def test_a_pipe_a_device_and_a_large_file_are_refused_at_once(tmp_path):
+    pipe, endless, large = (tmp_path / f"{name}.toml" for name in ("pipe", "endless", "large"))
+    os.mkfifo(pipe)  # opening it would wait for a writer
+    endless.symlink_to("/dev/zero")
+    large.write_text("#" * (LARGEST + 1))
+    for path, expected in ((pipe, "a pipe"), (endless, "a device"), (large, "at most 1 MB")):
+        with pytest.raises(DescriptionError, match=expected):
+            load(path)
+
+
+@pytest.mark.parametrize("number", ["1e300", "-1e25", "1e-300"])
+def test_a_number_that_nothing_can_be_computed_with_is_refused(number):
+    (problem,) = problems(TRIANGLE.replace("value = 3", f"value = {number}"))
+    assert problem.startswith("geometry.arm_length: ")
+    body = "[payloads.a]\nmass = '1 kg'\ncentre_of_mass = { value = [-1e300, 0, 0], unit = 'mm' }"
+    (problem,) = problems(f"{TRIANGLE}\n{body}")
+    assert (
+        problem == "payloads.a.centre_of_mass: -1e+297 m is not a position: the number is too "
+        "large."
+    )

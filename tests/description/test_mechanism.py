@@ -8,7 +8,7 @@ import pytest
 from triskele.description import catalogue
 from triskele.description.load import load, load_any, load_mechanism, parse
 from triskele.description.mechanism import Mechanism
-from triskele.errors import DescriptionError
+from triskele.errors import DescriptionError, TableError
 
 PENDULUM = """
 kind = "mechanism"
@@ -89,6 +89,7 @@ def test_a_robot_is_no_mechanism_and_a_mechanism_no_robot(tmp_path):
         ('"revolute"', '"distance"', "joints.hinge: length belongs to a distance, and a distance needs its length."),
         ('torque = "0.5 N m"', 'torque = "0.5 N"', "joints.hinge.torque"),
         ('torque = "0.5 N m"', 'torqe = "0.5 N m"', "joints.hinge.torqe: no such key. Did you mean 'torque'?"),
+        ('torque = "0.5 N m"', 'friction = { coulomb = "2 N" }', "joints.hinge: friction.coulomb is in N, but this joint turns: N m was expected."),
         ("[bodies.bob]", "[bodies.ground]", "the ground is there already"),
         ("[bodies.bob]", "[bodys.bob]", "bodys: no such key. Did you mean 'bodies'?"),
     ],
@@ -97,7 +98,7 @@ def test_a_mistake_gets_a_sentence_that_names_it(tmp_path, old, new, sentence):
     assert sentence in complaint(tmp_path, old, new)
 
 
-def test_motors_are_all_driven_or_none(tmp_path):
+def test_some_motors_may_be_driven_and_others_not(tmp_path):
     other = (
         PENDULUM
         + """
@@ -111,5 +112,24 @@ axis = [0, 1, 0]
 drive = { speed = "1 rad/s" }
 """
     )
-    with pytest.raises(DescriptionError, match=r"joints\.hinge: its motor has an effort, others"):
-        load_mechanism(written(tmp_path, other))
+    joints = load_mechanism(written(tmp_path, other)).joints
+    assert [item.prescribed for item in joints.values()] == [False, True]
+    assert all(item.driven for item in joints.values())
+
+
+def test_the_table_of_a_drive_is_beside_the_file_and_has_t_and_a_column(tmp_path):
+    text = PENDULUM.replace('torque = "0.5 N m"', 'drive = { table = "way.csv" }')
+    path = written(tmp_path, text)
+    (tmp_path / "way.csv").write_text("t [s],hinge [deg]\n0,0\n1,90\n", encoding="utf-8")
+    rows = load_mechanism(path).drive_table("hinge")
+    assert rows is not None
+    assert rows.q[1] == math.pi / 2
+    for header, sentence in (
+        ("time [s],hinge [deg]", "has no column `t [s]`"),
+        ("t [s],hing [deg]", "has no column 'hinge'. Did you mean 'hing'?"),
+        ("t [s],hinge [mm]", r"is in [m], but [rad] was expected"),
+    ):
+        (tmp_path / "way.csv").write_text(f"{header}\n0,0\n1,90\n", encoding="utf-8")
+        with pytest.raises(TableError) as error:
+            load_mechanism(path).drive_table("hinge")
+        assert sentence in str(error.value)

@@ -1,12 +1,14 @@
 """Numbers in robot files: two ways to write them, and one sentence per mistake."""
 
+import copy
 import math
+import pickle
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from triskele.description.quantity import Quantity
+from triskele.description.quantity import Measured, Quantity
 
 LENGTH = Quantity("m", "length", least=0.0, open_end=True, usual=(1e-3, 5.0))
 LIMBS = Quantity("m", "length", "limbs")
@@ -56,7 +58,7 @@ def test_bare_numbers_are_si_in_python_and_refused_in_files():
 def test_each_shape_says_how_many_numbers_it_wants():
     assert message(LENGTH, ["1 m", "2 m"]) == "has 2 numbers; expected one number."
     assert "three, one per limb" in message(LIMBS, ["1 m", "2 m"])
-    assert "one per drive" in message(DRIVES, ["1 N m", "2 N m"])
+    assert "one per drive" in message(DRIVES, ["1 N m"] * 7)
     assert "least and greatest" in message(RANGE, ["1 rad"])
     assert "x, y and z" in message(VECTOR, ["1 m"])
     assert "three numbers (xx, yy, zz) or six" in message(INERTIA, ["1 kg m^2"])
@@ -111,3 +113,74 @@ def test_a_strange_size_is_suspicious_but_allowed():
     assert LENGTH.suspicious(370.0) == remark
     assert LENGTH.suspicious((0.2, 370.0)) == remark
     assert LENGTH.suspicious((0.2, 0.0)) is None
+
+
+# Two kinds of joints
+
+SPEED = Quantity(
+    "rad/s", "speed", "drives", least=0.0, open_end=True, usual=(0.01, 200), sliding="m/s"
+)
+RANGES = Quantity("rad", "angle", "ranges")
+
+
+def units(values):
+    return [getattr(value, "unit", None) for value in values]
+
+
+def test_a_number_of_a_drive_keeps_the_unit_of_its_kind_of_joint():
+    mixed = SPEED.parse(["500 mm/s", "90 deg/s"], from_file=True)
+    assert mixed == pytest.approx((0.5, math.pi / 2))
+    assert units(mixed) == ["m/s", "rad/s"]
+    assert units(SPEED.parse({"value": [1, 2], "unit": "mm/s"}, from_file=True)) == ["m/s"] * 2
+    assert units(SPEED.parse((1.0, 2.0))) == [None, None]  # in Python: whichever fits
+    assert SPEED.parse(mixed) == mixed
+    assert units(SPEED.parse(mixed)) == ["m/s", "rad/s"]
+
+
+def test_a_third_kind_of_unit_is_refused_and_both_are_named():
+    assert message(SPEED, "5 kg").endswith("which is measured in rad/s or m/s.")
+    assert message(SPEED, "-5 mm/s").startswith("-0.005 m/s is not a speed.")
+    assert message(SPEED, 5) == '5 has no unit; write, for example, "5 rad/s".'
+
+
+def test_units_that_do_not_fit_the_joint_are_told():
+    turned, slid = SPEED.parse(["1 rad/s", "1 m/s"])
+    assert SPEED.misfit(turned, sliding=True) == ("rad/s", "m/s")
+    assert SPEED.misfit(slid, sliding=False) == ("m/s", "rad/s")
+    assert SPEED.misfit(slid, sliding=True) is SPEED.misfit(turned, sliding=False) is None
+    assert SPEED.misfit(1.0, sliding=True) is SPEED.misfit(1.0, sliding=False) is None
+    assert LENGTH.misfit(1.0, sliding=True) is None
+
+
+def test_what_is_usual_is_said_of_turning_joints():
+    assert "strange speed" in SPEED.suspicious(SPEED.parse("1 deg/s") * 2 + (1e-4,))
+    assert SPEED.suspicious(SPEED.parse("1 mm/s")) is None
+
+
+@pytest.mark.parametrize(
+    "again", [copy.copy, copy.deepcopy, lambda v: pickle.loads(pickle.dumps(v))]
+)
+def test_copies_keep_their_unit(again):
+    value = Measured(3.0, "m/s")
+    assert again(value) == 3.0
+    assert again(value).unit == "m/s"
+    assert type(value * 2) is float
+
+
+def test_ranges_are_one_for_all_or_one_each():
+    one = (0.0, math.pi)
+    assert RANGES.parse("[0, 180] deg", from_file=True) == pytest.approx(one)
+    assert RANGES.parse({"value": [0, 180], "unit": "deg"}, from_file=True) == pytest.approx(one)
+    assert RANGES.parse(["[0, 180] deg"], from_file=True) == pytest.approx(one)
+    for raw in (
+        ["[0, 180] deg", "[1, 2] rad"],
+        {"value": [[0, math.pi], [1, 2]], "unit": "rad"},
+        {"value": ["[0, 180] deg", "[1, 2] rad"]},
+    ):
+        found = RANGES.parse(raw, from_file=True)
+        assert found[0] == pytest.approx(one)
+        assert found[1] == (1.0, 2.0)
+    assert RANGES.parse([[0.0, 1.0], (1.0, 2.0)]) == ((0.0, 1.0), (1.0, 2.0))
+    assert "inverted or empty" in message(RANGES, ["[0, 1] rad", "[2, 1] rad"])
+    assert "7 ranges" in message(RANGES, ["[0, 1] rad"] * 7)
+    assert "least and greatest" in message(RANGES, {"value": [[0, 1, 2]], "unit": "rad"})

@@ -1,7 +1,8 @@
 """The robots that ship: feasible, sourced, and equal to what was published.
 
 IRB 360 values are from Gnad et al. (Robotics and Autonomous Systems), D3S-800 from Elshami et
-al., flexible Delta from Kuo 2016, Omron from Bengoa et al. 2017, 3PRS from Ruiz et al. 2022.
+al., flexible Delta from Kuo 2016, Omron from Bengoa et al. 2017, 3PRS from Ruiz et al. 2022. What
+is published of robots made of limbs is said in their files.
 """
 
 import math
@@ -19,10 +20,14 @@ from triskele.description.schema import DeltaRobot
 from triskele.errors import UnknownName
 
 NAMES = (
-    *("abb_irb360_1130", "abb_irb360_6_1600", "compliant_3prs", "d3s_800", "flexible_delta"),
-    *("omron_mini_delta", "omron_mini_delta_platens"),
+    *("abb_irb360_1130", "abb_irb360_6_1600", "compliant_3prs", "d3s_800", "five_bar"),
+    *("flexible_delta", "geared_delta", "hexa_6rus", "hexaglide_6pus", "keops", "kossel_mini"),
+    *("omron_mini_delta", "omron_mini_delta_platens", "orthoglide", "par4", "planar_3rrr"),
+    *("prs_rigid", "rps_3", "rrs_3", "stewart_6ups", "two_axis_delta", "two_axis_linear_delta"),
 )
-TEMPLATES = ("delta", "3prs")
+FULL = ("delta", "3prs")  # templates with every optional key
+SHORT = tuple(kind for kind in catalogue.templates() if kind not in (*FULL, "mechanism"))
+TEMPLATES = (*FULL, *SHORT)
 
 
 def shipped(name: str) -> Any:
@@ -32,6 +37,7 @@ def shipped(name: str) -> Any:
 
 ROBOTS: list[Any] = [*map(shipped, NAMES), *(parse(catalogue.template(k)) for k in TEMPLATES)]
 DELTAS = [robot for robot in ROBOTS if isinstance(robot, DeltaRobot)]
+OF_LIMBS = [robot for robot in map(shipped, NAMES) if robot.kind == "limbs"]
 
 by_name = pytest.mark.parametrize("robot", ROBOTS, ids=lambda robot: robot.name)
 by_delta = pytest.mark.parametrize("robot", DELTAS, ids=lambda robot: robot.name)
@@ -74,6 +80,16 @@ def test_every_body_is_one_that_matter_can_form(robot):
         assert np.linalg.eigvalsh(pseudo_inertia).min() > 0
 
 
+@pytest.mark.parametrize("robot", OF_LIMBS, ids=lambda robot: robot.name)
+def test_a_rod_weighs_evenly_along_its_length(robot):
+    rod = robot.bodies["piston" if "piston" in robot.bodies else "rod"]
+    length = 2 * abs(rod.centre[0])
+    across = rod.inertia[1:]
+    assert across == pytest.approx([rod.mass * length**2 / 12] * 2, rel=0.05)
+    for limb in robot.geometry.limbs:
+        assert limb.rod_length in (None, pytest.approx((length,) * len(limb.rod_length or ())))
+
+
 @by_delta
 def test_the_guaranteed_cylinder_is_within_all_travels(robot):
     limits, geometry = robot.limits, robot.geometry
@@ -113,7 +129,25 @@ def test_a_template_is_a_robot_of_assumptions_that_ask_to_be_replaced(kind):
     assert {fact.source for fact in robot.facts} == {"assumed: template value, replace it"}
 
 
-@pytest.mark.parametrize("kind", TEMPLATES)
+@pytest.mark.parametrize("kind", SHORT)
+def test_a_template_of_limbs_is_short_says_who_invented_it_and_names_an_example(kind):
+    text = catalogue.template(kind)
+    header = text[: text.index("kind = ")]
+    assert len(text.splitlines()) <= 25
+    assert re.search(r"\b(18|19|20)\d\d\b|[A-Z]\. [A-Z]\w+|as (packing robots|gantries)", header)
+    example = re.search(r"\brobot\s+#?\s*(\w+)\.$", header.strip())
+    assert example is not None
+    assert shipped(example[1]).kind == "limbs"
+
+
+def test_each_kind_of_robot_made_of_limbs_has_a_template():
+    """The same drives and joints on the same platform, in a shipped robot and in a template."""
+    ours = {architecture(robot) for robot in OF_LIMBS}
+    assert ours == {architecture(parse(catalogue.template(kind))) for kind in SHORT}
+    assert len(ours) >= 12
+
+
+@pytest.mark.parametrize("kind", FULL)
 def test_the_optional_keys_of_a_template_work_when_they_are_uncommented(kind):
     text = catalogue.template(kind)
     robot, full = parse(text), parse(uncommented(text))
@@ -125,7 +159,8 @@ def test_the_optional_keys_of_a_template_work_when_they_are_uncommented(kind):
 def test_an_unknown_template_is_answered_with_those_that_exist():
     with pytest.raises(UnknownName) as caught:
         catalogue.template("hexapod")
-    assert str(caught.value) == "There is no template 'hexapod'. Known: 3prs, delta, mechanism."
+    known = ", ".join(sorted((*TEMPLATES, "mechanism")))
+    assert str(caught.value) == f"There is no template 'hexapod'. Known: {known}."
 
 
 # Published numbers.
@@ -286,8 +321,26 @@ def test_omron_platens_bend_over_their_thin_side():
     assert rod.mass / length == pytest.approx(0.1233) == pytest.approx(alloy.density * b * h)
     prism = [b**2 + h**2, length**2 + h**2, length**2 + b**2]
     assert rod.inertia == pytest.approx([rod.mass * size / 12 for size in prism])
-    assert robot.geometry.rod_spacing is None
+    assert (robot.geometry.rod_spacing, robot.geometry.single_rod) == (None, "pair")
     assert home_height(robot.geometry) == pytest.approx(-0.34044, abs=5e-6)
+
+
+def test_the_geared_delta_weighs_its_tubes_and_ten_newton_metres_per_arcminute():
+    robot, lengths = shipped("geared_delta"), shipped("abb_irb360_1130").geometry
+    for key in ("base_radius", "platform_radius", "arm_length", "rod_length", "rod_spacing"):
+        assert getattr(robot.geometry, key) == getattr(lengths, key)
+    motor = robot.motors.drives
+    per_arcmin = motor.gear_ratio**2 * motor.coupling_stiffness * math.radians(1 / 60)
+    assert per_arcmin == pytest.approx(10, abs=0.01)
+    for part, length in (("arm", 0.35), ("rod", 0.8)):
+        section, body = getattr(robot.sections, part), getattr(robot.bodies, part)
+        area = math.pi * (section.outer_radius**2 - section.inner_radius**2)
+        own = robot.materials[section.material].density * area * length
+        tip = (body.mass * body.centre[0] - own * length / 2) / length
+        root = body.mass - own - tip
+        about = own * length**2 / 3 + tip * length**2 - body.mass * body.centre[0] ** 2
+        assert min(root, tip) > 0.02
+        assert body.inertia[1] == pytest.approx(about, rel=0.01)
 
 
 def test_omron_pairs_of_rods_weigh_what_the_table_prints():
@@ -347,6 +400,45 @@ def test_1130_is_the_smaller_irb360():
     assert small.limits.workspace_radius < large.limits.workspace_radius
 
 
+def test_kossel_carriages_stand_where_the_firmware_has_them():
+    # Marlin: at the top, DELTA_HEIGHT above the bed, all carriages are at the end of their rails.
+    robot = shipped("kossel_mini")
+    (limb,) = robot.geometry.limbs
+    across = limb.base[0] - limb.end[0]
+    assert across == pytest.approx(0.1052)
+    top = 0.250 - robot.geometry.flange_height + math.sqrt(limb.rod_length[0] ** 2 - across**2)
+    assert robot.limits.slider_position[1] == pytest.approx(top, abs=1e-4)
+    assert robot.motors.drives.transmission == pytest.approx(2 * math.pi / (20 * 0.002))
+
+
+def test_orthoglide_travels_fit_its_cube():
+    # A cube of 200 mm, from -126.8 to 73.2 mm: 257 mm for each carriage.
+    robot = shipped("orthoglide")
+    L, end = robot.geometry.limbs[0].rod_length[0], robot.geometry.limbs[0].end[0]
+    low, high = -0.1268, 0.0732
+    least = low - L + end
+    most = high - math.sqrt(L**2 - 2 * low**2) + end
+    assert robot.limits.slider_position == pytest.approx((least, most), abs=1e-3)
+    assert most - least == pytest.approx(0.257, abs=1e-3)
+
+
+def test_stewart_weighs_what_its_steel_cylinders_do():
+    # The MathWorks: legs are tubes and bars of three quarters of their length at home.
+    robot = shipped("stewart_6ups")
+    (limb,) = robot.geometry.limbs
+    foot, ball = (
+        radius * np.array([math.cos(angle), math.sin(angle)])
+        for radius, angle in ((limb.base[0], limb.around[0]), (limb.end[0], limb.end_around[0]))
+    )
+    leg = math.hypot(*(ball - foot), robot.geometry.platform.home[2])
+    area, steel = math.pi * np.array([0.05**2 - 0.03**2, 0.03**2]), 76e3 / 9.81
+    masses = [robot.bodies[part].mass for part in ("cylinder", "piston")]
+    assert masses == pytest.approx(list(steel * area * 0.75 * leg), rel=1e-3)
+    centres = [robot.bodies[part].centre[0] for part in ("cylinder", "piston")]
+    assert centres == pytest.approx([3 / 8 * leg, -3 / 8 * leg], rel=1e-3)
+    assert robot.bodies["platform"].mass == pytest.approx(steel * math.pi * 0.05, rel=1e-3)
+
+
 # Helpers: an independent walk through the models, and a Delta's inverse kinematics.
 
 
@@ -361,11 +453,27 @@ def numbers(model, prefix=""):
         elif isinstance(value, dict):
             for key, item in value.items():
                 yield from numbers(item, f"{prefix}{name}.{key}.")
+        elif isinstance(value, tuple) and isinstance(value[0], BaseModel):
+            for number, item in enumerate(value, 1):
+                place = f".{number}" if len(value) > 1 else ""
+                yield from numbers(item, f"{prefix}{name}{place}.")
 
 
 def nested(model):
-    """The sections directly below `model`."""
-    return [value for _, value in model if isinstance(value, BaseModel)]
+    """The sections directly below `model`, or the tables of a dictionary."""
+    items = model.items() if isinstance(model, dict) else model
+    return [value for _, value in items if isinstance(value, BaseModel)]
+
+
+def architecture(robot):
+    """Coordinates of the platform, and what the limbs are made of."""
+    geometry = robot.geometry
+    limbs = {
+        (limb.drive, limb.upper, limb.lower, limb.rod_spacing is None, limb.level is None)
+        for limb in geometry.limbs
+    }
+    turned = geometry.platform.coordinates[-1] == "z" and {limb.rail for limb in geometry.limbs}
+    return geometry.platform.coordinates, frozenset(limbs), frozenset(turned or ())
 
 
 def home_height(geometry):

@@ -12,7 +12,10 @@ from triskele.description.save import save, to_toml
 from triskele.description.schema import DeltaRobot, Material
 from triskele.errors import InputError
 
-ROBOTS = [*map(load, catalogue.names()), *(parse(catalogue.template(k)) for k in ("delta", "3prs"))]
+ROBOTS = [
+    *map(load, catalogue.names()),
+    *(parse(catalogue.template(kind)) for kind in catalogue.templates() if kind != "mechanism"),
+]
 
 
 def delta(**fields: Any) -> DeltaRobot:
@@ -67,6 +70,58 @@ def test_an_empty_table_stays_an_empty_table():
     robot = delta(friction={})
     assert parse(to_toml(robot)).friction == robot.friction
     assert robot.friction is not None
+
+
+LIMBS = """
+kind = "limbs"
+name = "mixed"
+title = "Arms and slides"
+[geometry.platform]
+coordinates = ["x", "y", "c"]
+[[geometry.limbs]]
+source = "drawing"
+around = "[90, 210] deg"
+drive = "arm"
+base = "[300, 0, 0] mm"
+axis = "up"
+zero = [0, 3, 4]
+arm_length = "180 mm"
+rod_length = "200 mm"
+branch = [1, -1]
+[[geometry.limbs]]
+drive = "slide"
+rail = "tangential"
+rod_length = { value = 0.2, unit = "m", source = "ruler" }
+[motors.drives]
+gear_ratio = 20
+[motors.q3]
+transmission = "300 rad/m"
+reflected_inertia = { value = 2, unit = "kg", source = "data sheet" }
+[friction.q3]
+coulomb = "3 N"
+[limits]
+joint_angle = ["[-30, 80] deg", "[-20, 70] deg"]
+joint_speed = ["3 rad/s", "3 rad/s", "1 m/s"]
+torque_rate = "5 N/s"
+"""
+
+
+def test_limbs_and_drives_of_their_own_are_read_again():
+    robot = parse(LIMBS)
+    text = to_toml(robot)
+    again = parse(text)
+    assert again == robot
+    speeds, rates = again.limits.joint_speed, again.limits.torque_rate
+    assert [value.unit for value in speeds or ()] == ["rad/s", "rad/s", "m/s"]
+    assert [value.unit for value in rates or ()] == ["N/s"]
+    assert again.motors.q3.reflected_inertia.unit == "kg"
+    assert again.friction.q3.coulomb[0].unit == "N"
+    sources = {fact.key: fact.source for fact in robot.facts}
+    assert sources["geometry.limbs.1.base"] == "drawing"
+    assert sources["motors.q3.reflected_inertia"] == "data sheet"
+    assert {fact.key: fact.source for fact in again.facts} == sources
+    assert text.count("[[geometry.limbs]]") == 2
+    assert 'joint_speed = { value = ["3.0 rad/s", "3.0 rad/s", "1.0 m/s"] }' in text
 
 
 def test_a_saved_file_is_loaded_again(tmp_path):

@@ -48,7 +48,9 @@ def test_a_body_is_described_one_way_only():
 
 
 def test_limbs_stand_apart():
-    sentence = "two limbs have the same azimuth; write three different angles."
+    sentence = (
+        "two limbs have the same azimuth; write three angles that differ, also by full turns."
+    )
     assert message(schema.DeltaGeometry, **GEOMETRY, azimuth=0.0) == sentence
     assert schema.DeltaGeometry.model_validate(GEOMETRY).azimuth == pytest.approx(
         (0, 2.0943951, 4.1887902)
@@ -60,6 +62,13 @@ def test_connectors_need_a_pair_of_rods_to_connect():
     assert alone == "connector_offset needs rod_spacing: a single rod has no pair."
     long = message(schema.DeltaGeometry, **GEOMETRY, connector_offset=0.35, rod_spacing=0.1)
     assert long == "connector_offset must be less than half of rod_length."
+
+
+def test_one_rod_stands_for_a_pair_or_there_are_two():
+    both = message(schema.DeltaGeometry, **GEOMETRY, single_rod="pair", rod_spacing=0.1)
+    assert both.startswith('single_rod = "pair" is for one rod that stands for a pair, and rod_sp')
+    assert schema.DeltaGeometry(**GEOMETRY, single_rod="pair").rod_spacing is None
+    assert schema.DeltaGeometry(**GEOMETRY).single_rod == "alone"
 
 
 def test_a_friction_term_needs_its_speed():

@@ -1,7 +1,4 @@
-"""Random motions of rigid robots, for laws that hold for all of them.
-
-Nothing is compiled as a whole: each formula is evaluated once, and that would take longer.
-"""
+"""Random motions of rigid robots, for laws that hold for all of them."""
 
 from typing import NamedTuple
 
@@ -27,15 +24,18 @@ class States(NamedTuple):
 
 
 def evaluated(function, *arrays):
-    """`batch(function)` of (N, n) arrays, N at most ROWS.
+    """`batch(function)` of (N, n) arrays."""
+    return batch(function)(*arrays)
 
-    Rows are repeated up to ROWS: JAX compiles each addition once for each length of its arrays.
-    """
-    n = len(arrays[0])
-    rows = [np.concatenate([array, np.repeat(array[-1:], ROWS - n, axis=0)]) for array in arrays]
-    with jax.disable_jit():
-        found = batch(function)(*rows)
-    return jax.tree.map(lambda leaf: np.asarray(leaf)[:n], found)
+
+def evaluated_each(function, robots, *arrays):
+    """`function` of a robot at states: an equal share of the rows for each of `robots`."""
+    parts = zip(*(np.split(array, len(robots)) for array in arrays), strict=True)
+    found = [
+        batch(eqx.Partial(function, robot))(*part)
+        for robot, part in zip(robots, parts, strict=True)
+    ]
+    return jax.tree.map(lambda *leaves: np.concatenate(leaves), *found)
 
 
 def columns(scalars):
@@ -92,24 +92,6 @@ def uneven(robot, seed=1):
             robot.rotors + jnp.asarray(random.uniform(0.01, 0.03, len(robot.rotors))),
         ),
     )
-
-
-def side_by_side(*robots):
-    """A robot whose numbers differ from row to row: an equal share of ROWS for each of `robots`.
-
-    The mechanism of a 3PRS solves for constants of its own and must stay that of the first.
-    """
-    share = ROWS // len(robots)
-
-    def joined(*leaves):
-        return jnp.concatenate(
-            [jnp.repeat(leaf[..., None], share, axis=-1) for leaf in leaves], axis=-1
-        )
-
-    joint = jax.tree.map(joined, *robots)
-    if hasattr(joint.mechanism, "bar_length"):
-        return eqx.tree_at(lambda robot: robot.mechanism, joint, robots[0].mechanism)
-    return joint
 
 
 def frictionless(name):

@@ -1,16 +1,24 @@
 """Energy by hand, and the balance of power: what drives do is stored or lost."""
 
 import equinox as eqx
-import jax
 import numpy as np
 import pytest
-from random_motions import ROWS, columns, evaluated, frictionless, motions, side_by_side, uneven
+from random_motions import (
+    ROWS,
+    columns,
+    evaluated,
+    evaluated_each,
+    frictionless,
+    motions,
+    uneven,
+)
 from rubbing import irb_with_friction, without_friction
 from triangle import BELOW, triangle
 
 from triskele.dynamics.energy import energy
 from triskele.dynamics.inverse import inverse_dynamics
 from triskele.kinematics.velocity import joint_velocity
+from triskele.numerics import jvp
 
 
 def power(robot, x, xd, xdd):
@@ -20,7 +28,7 @@ def power(robot, x, xd, xdd):
         return tuple(energy(robot, x, xd))
 
     q = robot.mechanism.inverse(x).components
-    (_, _, lost), (kinetic, potential, _) = jax.jvp(energies, (x, xd), (xd, xdd))
+    (_, _, lost), (kinetic, potential, _) = jvp(energies, (x, xd), (xd, xdd))
     tau, qd = inverse_dynamics(robot, x, xd, xdd), joint_velocity(robot.mechanism, q, x, xd)
     return tuple(a * b for a, b in zip(tau, qd, strict=True)), kinetic + potential, lost
 
@@ -41,8 +49,8 @@ def test_without_friction_all_that_the_drives_do_is_stored(names):
     states = [
         np.concatenate(part) for part in zip(*(motions(r, 2 * share) for r in robots), strict=True)
     ]
-    joint = side_by_side(*(each for robot in robots for each in (robot, uneven(robot))))
-    done, stored, lost = evaluated(eqx.Partial(power, joint), *states)
+    each = [variant for robot in robots for variant in (robot, uneven(robot))]
+    done, stored, lost = evaluated_each(power, each, *states)
     assert (np.abs(columns(done)).max(axis=1).reshape(-1, share).max(axis=1) > 10).all()
     assert np.abs(columns(done).sum(axis=1) - stored).max() < 1e-6
     assert not np.any(lost)
@@ -51,8 +59,8 @@ def test_without_friction_all_that_the_drives_do_is_stored(names):
 def test_with_friction_the_rest_is_lost_in_drives_telescope_and_balls():
     """The shipped IRB 360 without friction, and an uneven one with it."""
     robot = irb_with_friction()
-    joint = side_by_side(without_friction(robot), uneven(robot))
-    done, stored, lost = evaluated(eqx.Partial(power, joint), *motions(robot))
+    both = without_friction(robot), uneven(robot)
+    done, stored, lost = evaluated_each(power, both, *motions(robot))
     assert not np.any(lost[: ROWS // 2])
     assert lost[ROWS // 2 :].min() > 10
     assert np.abs(columns(done).sum(axis=1) - stored - lost).max() < 1e-6

@@ -1,13 +1,12 @@
 """Handles: one state and many, both laws, and what they refuse."""
 
+import closed_form
 import equinox as eqx
-import jax
 import numpy as np
 import pytest
 from random_motions import columns, evaluated, frictionless, motions
 from thin import thin_delta
 
-from triskele.dynamics import thin_delta as closed_form
 from triskele.dynamics.handle import acceleration_function, torque_function
 from triskele.dynamics.inverse import inverse_dynamics
 from triskele.errors import InputError
@@ -33,8 +32,7 @@ def test_a_handle_of_any_robot_says_what_the_general_law_says():
     assert closed_form.of(robot) is None
     states = motions(robot)
     tau = columns(evaluated(eqx.Partial(inverse_dynamics, robot), *states))
-    with jax.disable_jit():  # compiling it would take longer
-        assert np.allclose(torque_function(robot)(*states), tau, rtol=1e-10, atol=1e-12)
+    assert np.allclose(torque_function(robot)(*states), tau, rtol=1e-10, atol=1e-12)
 
 
 def test_lists_of_plain_numbers_will_do():

@@ -3,16 +3,15 @@
 import dataclasses
 
 import equinox as eqx
-import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 from random_motions import (
     columns,
     evaluated,
+    evaluated_each,
     frictionless,
     motions,
-    side_by_side,
     ten_of_point,
     uneven,
 )
@@ -94,8 +93,8 @@ def test_rotors_and_payload_add_what_they_are():
     )
     x, xd, xdd = motions(robot, 12)
     rows = [np.concatenate([part, part]) for part in (x, xd, xdd)]
-    both = side_by_side(bare, added)
-    without, with_both = np.split(columns(evaluated(eqx.Partial(inverse_dynamics, both), *rows)), 2)
+    tau = columns(evaluated_each(inverse_dynamics, (bare, added), *rows))
+    without, with_both = np.split(tau, 2)
     mechanism, c, s = robot.mechanism, np.cos(x[:, 3]), np.sin(x[:, 3])
     moved = tuple(tuple(jnp.asarray(part.T)) for part in (x, xd, xdd))
     q = mechanism.inverse(moved[0]).components
@@ -128,8 +127,7 @@ def excited():
     robot = frictionless("abb_irb360_6_1600")
     robot = dataclasses.replace(robot, theta=uneven(robot).theta)
     states = motions(robot)
-    with jax.disable_jit():
-        Y = np.asarray(regressor(robot, *states))
+    Y = np.asarray(regressor(robot, *states))
     return robot, states, Y.reshape(-1, 4, 13, 10)
 
 

@@ -1,6 +1,5 @@
 """How much of each limit a motion uses, with the peaks put where the test knows them."""
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -28,11 +27,9 @@ def still(n, **peaks):
 
 def uses(robot, x, joints, tau, loads=None):
     mechanism = build(robot)
-    names = tuple(coordinate.name for coordinate in mechanism.platform_coordinates)
-    nothing = jnp.zeros((ROWS, len(names)))
+    names, nothing = mechanism.platform_coordinates, jnp.zeros(np.shape(x))
     motion = Motion(jnp.asarray(T), jnp.asarray(x), *[nothing] * 3, coordinates=names)
-    with jax.disable_jit():
-        series = limit_series(robot, mechanism, motion, joints, tau, loads)
+    series = limit_series(robot, mechanism, motion, joints, tau, loads)
     found = [item.worst(T) for item in series]
     assert (np.diff([item.use for item in found]) < 1e-8).all()  # equal ones in the order of joints
     return {item.name: item for item in found}
@@ -74,7 +71,7 @@ def irb():
         flange_moment=still(3, c0=(9, -3.0), c1=(9, 4.0), c2=(2, 100.0)),
         payload_force=still(3),
         reactions=Reactions(
-            (), np.zeros((ROWS, 0, 3)), np.zeros((ROWS, 0, 3)), np.zeros((0, 6), bool)
+            (), *[np.zeros((ROWS, 0, 3))] * 2, np.zeros((0, 6), bool), np.zeros((ROWS, 0, 3))
         ),
     )
     return uses(IRB.model_copy(update={"motors": motors}), x, joints, tau, loads)

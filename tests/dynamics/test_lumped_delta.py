@@ -6,8 +6,8 @@ import pytest
 from random_motions import columns, evaluated, frictionless, ten_of_point
 from triangle import BELOW, triangle
 
-from triskele.dynamics.lumped_delta import lumped_delta, lumped_efforts
 from triskele.errors import InputError
+from triskele.studies.lumped_delta import lumped_delta, lumped_efforts
 
 G = 9.81
 

@@ -5,9 +5,9 @@ import numpy as np
 from random_motions import columns, evaluated, motions
 
 from triskele.description.load import load
-from triskele.dynamics.reduced_loads import reduced_loads
 from triskele.dynamics.robot import rigid
 from triskele.dynamics.rod_loads import rod_loads
+from triskele.studies.reduced_loads import reduced_loads
 
 IRB = rigid(load("abb_irb360_6_1600"), "heavy_plate", friction=False)
 

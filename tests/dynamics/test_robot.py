@@ -55,7 +55,7 @@ def test_a_payload_without_mass_is_refused(mass):
     ],
 )
 def test_an_impossible_body_is_refused_with_the_reason(arm, reason):
-    with pytest.raises(DescriptionError, match=f"omron_mini_delta, bodies.arm: .*{reason}"):
+    with pytest.raises(DescriptionError, match=rf"omron_mini_delta.toml, bodies.arm: .*{reason}"):
         rigid(changed(OMRON, bodies=changed(OMRON.bodies, arm=arm)))
 
 

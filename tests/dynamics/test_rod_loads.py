@@ -1,6 +1,7 @@
 """Loads in closed form: against the balance of each body, by hand, and along a path."""
 
 import dataclasses
+from typing import cast
 
 import equinox as eqx
 import jax
@@ -14,9 +15,9 @@ from whole_robot import assert_base_carries_all
 
 from triskele.dynamics.inverse import inverse_dynamics
 from triskele.dynamics.reactions import reactions
-from triskele.dynamics.reduced_loads import reduced_loads
-from triskele.dynamics.rod_loads import has_rod_loads, path_loads, rod_loads
+from triskele.dynamics.rod_loads import PathLoads, has_rod_loads, path_loads, rod_loads
 from triskele.errors import InputError
+from triskele.studies.reduced_loads import reduced_loads
 
 G = 9.81
 
@@ -34,8 +35,7 @@ def without_motors(robot):
 
 def check_against_reactions(robot, states, loads):
     """Rods, motors and base; returns the reactions."""
-    with jax.disable_jit():
-        held = reactions(robot, *states)
+    held = reactions(robot, *states)
     assert held.unique.all()
     assert_base_carries_all(robot, states, held)
     mechanism, poses = robot.mechanism, tuple(jnp.asarray(states.x.T))
@@ -79,7 +79,7 @@ def test_closed_form_is_affine_along_a_path_and_agrees_with_the_balance_of_each_
     speed, push = np.random.default_rng(4).uniform(-2, 2, (2, len(x)))
     states = States(x, x1 * speed[:, None], x1 * push[:, None] + x2 * speed[:, None] ** 2)
     loads = evaluated(eqx.Partial(rod_loads, robot), *states)
-    a, b, c = evaluated(eqx.Partial(path_loads, robot), x, x1, x2)
+    a, b, c = cast(PathLoads, evaluated(eqx.Partial(path_loads, robot), x, x1, x2))
     summed = jax.tree.map(lambda a, b, c: a * push + b * speed**2 + c, a, b, c)
     for ours, whole in zip(jax.tree.leaves(summed), jax.tree.leaves(loads), strict=True):
         assert np.allclose(ours, whole, rtol=1e-9, atol=1e-9)

@@ -16,9 +16,14 @@ from thin import thin_delta
 
 from triskele.description.load import load
 from triskele.description.schema import Limits
-from triskele.dynamics.handle import acceleration_function, trajectory_function
+from triskele.dynamics.handle import acceleration_function
 from triskele.dynamics.robot import rigid
-from triskele.dynamics.simulate import ConstantEffort, RobotState, simulate
+from triskele.dynamics.simulate import (
+    ConstantEffort,
+    RobotState,
+    simulate,
+    trajectory_function,
+)
 from triskele.errors import InputError, OutOfReach
 from triskele.kinematics.velocity import joint_velocity
 from triskele.laws.friction import FrictionLaw

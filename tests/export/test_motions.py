@@ -9,10 +9,11 @@ from triskele.errors import TableError
 from triskele.export.motions import read_motion, write_motion
 from triskele.kinematics.build import build
 from triskele.kinematics.cycles import JointMotion
+from triskele.kinematics.mechanism import Coordinate
 from triskele.kinematics.motion import Motion, line
 
 RNG = np.random.default_rng(0)
-TILT = ("z", "psi", "theta")
+TILT = Coordinate("z", "m"), Coordinate("psi", "rad"), Coordinate("theta", "rad")
 TURNING = line([0.1, 0.0, -0.9, 0.2], [-0.1, 0.05, -0.8, 1.3], duration=0.7, rate=30)
 TILTING = line([0.076, 0, 0.01], [0.078, -0.01, 0], duration=0.7, rate=30, coordinates=TILT)
 FIELDS = ("t", "x", "xd", "xdd", "xddd")
@@ -62,7 +63,7 @@ def test_joint_columns_stand_beside_the_motion(tmp_path, robot, motion, names, s
 
 def test_only_the_coordinates_asked_for_are_read(tmp_path):
     path = write_motion(TURNING, tmp_path / "motion.csv")
-    assert read_motion(path, ("x", "y", "z")).x.shape == (len(TURNING.t), 3)
+    assert read_motion(path, TURNING.coordinates[:3]).x.shape == (len(TURNING.t), 3)
     with pytest.raises(TableError, match=r"motion\.csv: there is no column 'theta'"):
         read_motion(path, TILT)
 

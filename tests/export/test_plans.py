@@ -13,6 +13,7 @@ from triskele.description.tables import Table, read_table
 from triskele.dynamics.torques import MotionDemands
 from triskele.errors import InputError
 from triskele.export.plans import joint_trajectory, one_after_the_other, plan_table, write_plan
+from triskele.kinematics.coordinates import coordinates_of
 from triskele.kinematics.cycles import JointMotion
 from triskele.kinematics.path import Line
 from triskele.planning.plan import Plan
@@ -39,9 +40,10 @@ def made_up() -> Table:
         speed=np.sqrt(PROFILE.x),
         fastest=np.full(5, 4.0),
         binding=("",) * 5,
+        runs=(),
         gap=0.0,
         friction=True,
-        coordinates=("x", "y", "z", "psi"),
+        coordinates=coordinates_of(4),
     )
     motion = plan.motion(period=0.1)
     n = len(motion.t)

@@ -4,6 +4,7 @@ import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from soft_gears import geared
 
 from triskele.description.load import load
 from triskele.description.schema import Payload
@@ -11,6 +12,7 @@ from triskele.errors import InputError
 from triskele.flexible.assembly import rest_poses
 from triskele.flexible.modes import (
     PARAMETERS,
+    energies,
     frequencies_at,
     modes,
     platform_stiffness,
@@ -90,6 +92,66 @@ def test_shares_are_kinetic_energy_of_the_platform():
     mass, share = float(ROBOT.platform[0] + ROBOT.carried[0]), float(found.shares[0].sum())
     assert share == pytest.approx(mass * float(found.platform[0, 2]) ** 2, rel=1e-9)
     assert 0.2 < share < 1  # rods and arms have the rest
+
+
+def askew(rng):
+    """A payload of any mass, centre and principal axes."""
+    turn, _ = np.linalg.qr(rng.normal(size=(3, 3)))
+    a, b, c = rng.uniform(1e-4, 1e-2, 3)
+    J = turn @ np.diag([b + c, a + c, a + b]) @ turn.T
+    inertia = (J[0, 0], J[1, 1], J[2, 2], J[0, 1], J[1, 2], J[0, 2])
+    centre = tuple(rng.uniform(-0.15, 0.15, 3))
+    return Payload(mass=rng.uniform(0.02, 3.0), centre_of_mass=centre, inertia=inertia)
+
+
+def shares_of(robot, rng, spread, height):
+    """Shares of the bodies of a robot with any payload, somewhere, and the platform's by (1)."""
+    ten = jnp.asarray(askew(rng).ten_parameters)
+    robot = eqx.tree_at(lambda r: r.carried, robot, ten)
+    x = rng.uniform(-spread, spread, 3) + np.array([0, 0, height])
+    x = [*x, *rng.uniform(-3, 3, len(robot.mechanism.platform_coordinates) - 3)]
+    found = modes(robot, x, count=12)
+    of_platform = np.einsum("ka,ab,kb->k", found.platform, found.inertia, found.platform)
+    return energies(robot, found).shares, found.shares, of_platform
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("robot", "spread", "height"),
+    [
+        (ROBOT, 0.1, -0.58),
+        (flexible(IRB, elements=2, kept_modes=2), 0.2, -0.95),
+        (geared("omron_mini_delta_platens"), 0.08, -0.36),
+        (geared("flexible_delta", elements=2), 0.1, -0.58),
+    ],
+    ids=["beams", "pairs", "gears under rigid arms", "gears under beams"],
+)
+def test_shares_of_all_bodies_are_the_whole_energy(robot, spread, height):
+    """At 250 poses with 250 payloads each: no part is negative, nor more than all."""
+    rng = np.random.default_rng(22)
+    bodies, axes, platform = (
+        np.array(part)
+        for part in zip(*(shares_of(robot, rng, spread, height) for _ in range(250)), strict=True)
+    )
+    assert bodies.min() > -1e-9
+    assert np.abs(bodies.sum(axis=2) - 1).max() < 1e-6
+    assert axes.min() > -1e-12
+    assert np.allclose(axes.sum(axis=2), platform, rtol=0, atol=1e-9)
+    assert np.allclose(bodies[..., 0], platform, rtol=0, atol=1e-9)
+    assert platform.max() > 0.5
+
+
+def test_a_payload_off_centre_moves_with_the_platform():
+    """Terms of the diagonal alone were more than all energy."""
+    payload = Payload(mass=0.3, centre_of_mass=(0.03, 0.01, -0.1))
+    robot = flexible(load("flexible_delta"), payload)
+    found = modes(robot, (0.05, 0.07, -0.58))
+    diagonal = (found.platform**2 * np.diag(found.inertia)[None]).sum(axis=1)
+    assert diagonal.max() > 1.1  # what was called the share
+    shares = energies(robot, found)
+    assert shares.bodies == ("platform", "arms", "rods")
+    assert np.allclose(shares.shares.sum(axis=1), 1, rtol=0, atol=1e-9)
+    assert (shares.shares > 0.01).all()
 
 
 def test_how_many_modes_are_asked_for_changes_no_label():

@@ -4,13 +4,17 @@ import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from soft_gears import geared
 
 from triskele.description.load import load
 from triskele.description.schema import Payload
+from triskele.dynamics.inverse import inverse_dynamics
+from triskele.dynamics.robot import rigid
 from triskele.errors import InputError
 from triskele.flexible.modes import modes, sag
 from triskele.flexible.released import released_frequencies, released_sag
 from triskele.flexible.robot import flexible
+from triskele.kinematics.velocity import jacobian
 
 POSES = np.array([[0.1, 0.0, -0.5], [0.0, 0.0, -0.5], [-0.05, 0.08, -0.6], [0.07, -0.11, -0.45]])
 IRB_POSES = np.array([[0.0, 0.0, -0.95, 0.0], [0.5, -0.3, -0.9, 0.7]])
@@ -138,3 +142,37 @@ def test_what_cannot_be_released_is_said():
     for count in (0, 37):
         with pytest.raises(InputError, match=f"This model has 1 to 36 modes, not {count}."):
             released_frequencies(flexible(robot), POSES[0], count=count)
+
+
+# Soft gears
+
+
+def test_soft_gears_under_arms_that_bend_are_those_of_joints():
+    """Of a robot without symmetry, askew; and they count."""
+    for x in POSES[1:3]:
+        agree(uneven(geared("flexible_delta", loaded())), x, count=15)
+    stiff, soft = (flexible(load("flexible_delta")), geared("flexible_delta"))
+    lowest = [modes(r, POSES[1], count=1).frequencies[0] for r in (stiff, soft)]
+    assert lowest[1] < 0.97 * lowest[0]
+
+
+@pytest.mark.long
+def test_soft_gears_under_rigid_arms_are_those_of_joints():
+    """With rods in pairs, a telescope and a payload; weights of arms count in the sag."""
+    robot = geared("abb_irb360_6_1600", "plate", stiffness=(2e4, 3e4, 4e4), inertia=0.1)
+    for x in IRB_POSES:
+        agree(robot, x, count=OF_PAIRS + 3, ball_joints=True)
+    platens = geared("omron_mini_delta_platens", loaded(), level=False)
+    agree(platens, np.array([0.05, 0.03, -0.38]), count=15)
+
+
+def test_a_gear_is_a_spring_at_the_joint():
+    """At rest gears twist by the torques they carry, and the platform goes where joints would."""
+    name, x = "omron_mini_delta_platens", (0.03, 0.02, -0.38)
+    robot = geared(name, stiffness=(50.0,) * 3)
+    lower = np.asarray(sag(robot, x).position) - np.asarray(sag(flexible(load(name)), x).position)
+    mechanism, still = robot.mechanism, jnp.zeros(3)
+    J = jacobian(mechanism, mechanism.inverse(x).components, x)
+    tau = inverse_dynamics(rigid(load(name)), jnp.array(x), still, still)
+    expected = -np.asarray(J) @ np.asarray(tau) / 50.0
+    assert np.allclose(lower, expected, rtol=0, atol=2e-3 * np.abs(expected).max())

@@ -16,6 +16,7 @@ from triskele.flexible.loads import motor_torques
 from triskele.flexible.modes import modes, rest_matrices, sag
 from triskele.flexible.response import fitted_damping, steady, vibrate
 from triskele.flexible.robot import flexible, links
+from triskele.kinematics.coordinates import coordinates_of
 from triskele.kinematics.motion import Motion, circle, line
 
 KUO, IRB = load("flexible_delta"), load("abb_irb360_6_1600")
@@ -26,12 +27,13 @@ WELL = Damping(10.0, 1e-3)  # 26 % at 20 rad/s
 ROUND = circle(CENTRE, 0.05, period=1.0, rate=250)
 
 
-def standing(x, duration=0.5, rate=500, coordinates=("x", "y", "z")):
+def standing(x, duration=0.5, rate=500):
     """A motion that goes nowhere."""
     n = round(duration * rate) + 1
     still = jnp.zeros((n, len(x)))
     t = jnp.linspace(0, duration, n)
-    return Motion(t, still + jnp.array(x)[None], still, still, still, coordinates=coordinates)
+    named = coordinates_of(len(x))
+    return Motion(t, still + jnp.array(x)[None], still, still, still, coordinates=named)
 
 
 def tiled(motion, turns):

@@ -4,7 +4,7 @@ from irb360 import L_A, L, excited, robot, without_balls
 
 from triskele.errors import InputError
 from triskele.identification.base import base_parameters, rank_of
-from triskele.identification.forms import FORMS, USUAL, reduced
+from triskele.identification.forms import forms_of, reduced
 from triskele.identification.regressor import INERTIA, driven_regressor
 
 BODIES = ("arm", "rod", "platform", "telescope_upper", "telescope_lower")
@@ -16,9 +16,9 @@ def named(Y, keep):
 
 def small():
     """The paper's reduced set: strut 4, arm 4 (with its mass), platform 1, telescope 8, rotor 1."""
-    model, parts = robot(), [name.rstrip("_123ab") for name in robot().mechanism.bodies]
+    model, parts = robot(), [part.part for part in robot().mechanism.parts]
     tens = {part: np.asarray(model.theta[parts.index(part)]) for part in BODIES}
-    Y = reduced(without_balls(), tens, {part: FORMS[USUAL[part]] for part in BODIES})
+    Y = reduced(without_balls(), tens, forms_of(model, BODIES))
     return named(Y, lambda p: p.name in (*INERTIA, "rotor"))
 
 

@@ -57,9 +57,9 @@ def task(monkeypatch):
     bowl = Bowl()
     monkeypatch.setattr(excitation, "_kernel", lambda task: bowl)
     basis = fourier_basis(np.linspace(0, 1, 20), 1.0, 3)
-    nothing = (None,) * 2
+    nothing = (None, (), None)
     half = np.ones(2)
-    return excitation._Task(*nothing, basis, half, 0 * half, [], *[half] * 4, "condition")
+    return excitation._Task(*nothing, basis, half, 0 * half, 0.0, [], *[half] * 4, "condition")
 
 
 def test_the_search_keeps_the_best_that_is_allowed_and_is_repeatable(task):

@@ -1,11 +1,14 @@
 import numpy as np
 import pytest
 from irb360 import robot
+from limb_robots import described
 
+from triskele.description.load import load
+from triskele.dynamics.robot import rigid
 from triskele.errors import InputError, UnknownName
 from triskele.identification.forms import (
     FORMS,
-    form_of,
+    forms_of,
     phi_of,
     start_of,
     ten_and_slope,
@@ -73,8 +76,49 @@ def test_forms_keep_to_their_shape():
             assert np.allclose(moved / moved[0], ten / ten[0])
 
 
+def usual(robot):
+    model = rigid(robot)
+    parts = sorted({part.part for part in model.mechanism.parts})
+    return {part: form.name for part, form in forms_of(model, parts).items()}
+
+
+def test_the_usual_form_of_a_body_is_that_of_its_role():
+    assert usual(load("abb_irb360_6_1600")) == {
+        "arm": "planar_y",
+        "end_effector": "full",
+        "platform": "scaled",
+        "rod": "symmetric_x",
+        "telescope_lower": "symmetric_z",
+        "telescope_upper": "symmetric_z",
+    }
+    assert usual(load("d3s_800"))["connector"] == "scaled"
+    assert usual(load("compliant_3prs")) == {
+        "bar": "full",
+        "coupling": "scaled",
+        "platform": "full",
+    }
+    assert usual(described("two_axis_delta")) == {
+        "arm": "planar_y",
+        "bracket": "scaled",
+        "link": "full",
+        "platform": "scaled",
+        "rod": "full",
+    }
+    assert usual(described("par4"))["half"] == "scaled"
+
+
+def test_struts_are_symmetric_about_their_length_if_the_file_has_them_so():
+    robot = described("6ups")
+    assert usual(robot) == {"cylinder": "full", "piston": "full", "platform": "full"}
+    slender = {"centre_of_mass": (0.2, 0.0, 0.0), "inertia": (1e-4, 0.02, 0.02)}
+    bodies = robot.bodies | {"piston": robot.bodies["piston"].model_copy(update=slender)}
+    assert usual(robot.model_copy(update={"bodies": bodies}))["piston"] == "symmetric_x"
+
+
 def test_a_body_that_cannot_exist_and_a_form_that_does_not():
     with pytest.raises(InputError, match="the rod cannot exist: its mass is -1 kg"):
         phi_of(np.array([-1.0, 0, 0, 0, 1, 1, 1, 0, 0, 0]), "the rod")
     with pytest.raises(UnknownName, match=r"No form is called 'planer_y'.*planar_y"):
-        form_of("arm", {"arm": "planer_y"})
+        forms_of(robot(), ["arm"], {"arm": "planer_y"})
+    with pytest.raises(UnknownName, match=r"There is no part 'arms'.*arm"):
+        forms_of(robot(), ["arm"], {"arms": "planar_y"})

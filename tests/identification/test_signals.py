@@ -81,7 +81,7 @@ def test_a_few_missing_samples_are_filled_in_and_left_out():
     keep = np.ones(1000, bool)
     keep[[300, 301, 500]] = False
     found = read({name: values[keep] for name, values in good().items()})
-    assert found.filled == 3 + 4  # and their neighbours
+    assert found.filled == 3
     assert not np.isin(np.round(found.t / 0.004), (300, 301, 500)).any()
     assert np.abs(found.x[:, 2]).max() < 1.2
 
@@ -174,14 +174,24 @@ def test_a_clock_that_jitters_keeps_its_usual_step():
     assert np.allclose(late.qdd, usual.qdd, rtol=1e-3, atol=1e-3 * np.abs(usual.qdd).max())
 
 
-def test_rates_beside_a_gap_are_left_out():
+def test_rates_beside_a_gap_come_from_what_is_there():
     columns = {name: np.delete(values, range(500, 505)) for name, values in good().items()}
     found = read(columns)
-    assert found.filled > 0
+    assert found.filled == 5
     usual = read(good())
     shared = np.isin(np.round(usual.t, 6), np.round(found.t, 6))
-    assert len(usual.t) - shared.sum() > 5 + 6  # the window on both sides as well
-    assert np.abs(found.qdd - usual.qdd[shared]).max() < 1e-9 * np.abs(usual.qdd).max()
+    assert 5 <= len(usual.t) - shared.sum() <= 5 + 6  # some beside it have too little
+    assert np.abs(found.qdd - usual.qdd[shared]).max() < 0.02 * np.abs(usual.qdd).max()
+
+
+def test_a_fifth_of_the_rows_may_be_lost():
+    keep = np.random.default_rng(0).uniform(size=1000) > 0.2
+    found = read({name: values[keep] for name, values in good().items()})
+    assert len(found.t) > 0.6 * 1000
+    usual = read(good())
+    shared = np.isin(np.round(usual.t, 6), np.round(found.t, 6))
+    rms = np.sqrt(np.mean((found.qdd - usual.qdd[shared]) ** 2, axis=0))
+    assert (rms < 0.01 * usual.qdd.std(axis=0)).all()
 
 
 def test_efforts_turned_round_are_found_without_friction():

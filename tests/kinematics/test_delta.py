@@ -67,8 +67,7 @@ def elbows_inwards(robot):
 )
 def test_obeys_the_laws_of_a_mechanism_even_with_uneven_limbs(name, variants):
     for robot in (variant(build(load(name))) for variant in variants):
-        with jax.disable_jit():
-            check_mechanism(robot, random_poses(robot, box(robot), 200, margin=0.1))
+        check_mechanism(robot, random_poses(robot, box(robot), 200, margin=0.1))
 
 
 # By hand
@@ -162,7 +161,8 @@ def test_rods_tilt_out_of_their_planes_by_the_sideways_part_of_the_pose():
     ],
 )
 def test_a_change_of_limb_two_opens_its_own_loop_alone(field, opened):
-    robot = dataclasses.replace(TRIANGLE, **{field: getattr(TRIANGLE, field).at[1].add(0.1)})
+    lengths = getattr(TRIANGLE, field) + np.array([0.0, 0.1, 0.0])
+    robot = dataclasses.replace(TRIANGLE, **{field: lengths})
     assert np.allclose(robot.closure(LEVEL, BELOW), [0, opened, 0], atol=1e-12)
 
 
@@ -372,10 +372,3 @@ def test_the_telescope_points_up_and_leans_after_the_platform():
     # 0.75 m sideways along x, 1 m below: the bar is a 3-4-5 triangle turned about y.
     upper = frames(IRB, [0.75, 0.0, -0.963, 0.0])["telescope_upper"]
     assert np.allclose(upper[:3], [[0.8, 0, 0.6], [0, 1, 0], [-0.6, 0, 0.8]], atol=1e-14)
-
-
-def test_only_a_robot_with_axis_four_has_a_bar():
-    with pytest.raises(AssertionError, match="only a Delta with axis 4"):
-        TRIANGLE._bar(BELOW)
-    with pytest.raises(AssertionError, match="only a Delta with axis 4"):
-        TRIANGLE._flange_and_bar(BELOW)

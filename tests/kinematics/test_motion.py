@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 from triskele.description.tables import Table, read_table, write_table
-from triskele.errors import InputError, TableError
+from triskele.errors import InputError, TableError, UnknownName
 from triskele.kinematics import motion as motions
+from triskele.kinematics.mechanism import Coordinate
 from triskele.kinematics.motion import (
     LAWS,
     Motion,
@@ -36,7 +37,9 @@ from triskele.numerics import CHUNK
 RNG = np.random.default_rng(0)
 HOME = (0.05, -0.1, -0.8)
 PICK, PLACE = (0.0, -0.15, -0.9, 0.2), (0.05, 0.2, -0.85, 1.2)
-TILT: Any = {"coordinates": ("z", "psi", "theta")}
+X, Y, Z = (Coordinate(name, "m") for name in "xyz")
+PSI, THETA = Coordinate("psi", "rad"), Coordinate("theta", "rad")
+TILT: Any = {"coordinates": (Z, PSI, THETA)}
 SERIES = resting(*RNG.normal(size=(2, 5, 4), scale=0.02))
 MOTIONS = {
     "line": line(HOME, (0.2, 0.1, -0.7), duration=0.5),
@@ -189,7 +192,8 @@ def test_the_inverted_u_of_kuo_has_its_published_peak_accelerations():
 def test_samples_divide_the_duration_evenly_and_end_at_its_end():
     motion = sample(lambda t: jnp.stack([t, t**2, t**3]), duration=0.33, rate=10)
     np.testing.assert_allclose(motion.t, [0, 0.11, 0.22, 0.33], atol=1e-16)
-    assert motion.coordinates == ("x", "y", "z")
+    assert motion.coordinates == (X, Y, Z)
+    assert motion.names == ("x", "y", "z")
     assert motion.path is None
     np.testing.assert_allclose(motion.xdd[:, 2], 6 * motion.t, atol=1e-15)
     np.testing.assert_allclose(motion.xddd, [[0, 0, 6]] * 4, atol=1e-15)
@@ -258,7 +262,7 @@ def without(motion: Motion, *columns: str, **others: tuple[str, Any]) -> Table:
 
 
 def positions(motion: Motion) -> Table:
-    return without(motion, *(n + "d" * k for n in motion.coordinates for k in (1, 2, 3)))
+    return without(motion, *(n + "d" * k for n in motion.names for k in (1, 2, 3)))
 
 
 @pytest.mark.parametrize("name", ["line", "tilt", "circle", "fourier", "spline"])
@@ -298,7 +302,7 @@ def test_derivatives_that_are_there_are_kept_and_others_are_made():
 
 def test_coordinates_can_be_named_where_a_table_has_more():
     table = MOTIONS["pick"].to_table()
-    motion = motion_from_table(table, ("x", "y", "z"))
+    motion = motion_from_table(table, (X, Y, Z))
     assert np.array_equal(motion.x, MOTIONS["pick"].x[:, :3])
 
 
@@ -389,24 +393,28 @@ BAD: dict[str, tuple[Any, str]] = {
         lambda: line(HOME, END, duration=1e300, rate=1e300),
         "1e+300 s at 1e+300 Hz are inf samples",
     ),
-    "unknown coordinate": (
-        lambda: line(HOME, END, duration=1, coordinates=("x", "y", "thta")),
-        "'thta' is not a platform coordinate. Did you mean 'theta'?",
+    "called as time": (
+        lambda: line(HOME, END, duration=1, coordinates=(X, Y, Coordinate("t", "m"))),
+        "coordinates: x, y, t do not name 3 numbers, one each.",
+    ),
+    "called as a velocity": (
+        lambda: line(HOME, END, duration=1, coordinates=(X, Y, Coordinate("xd", "m"))),
+        "coordinates: x, y, xd do not name 3 numbers, one each.",
     ),
     "too few names": (
-        lambda: line(HOME, END, duration=1, coordinates=("x", "y")),
+        lambda: line(HOME, END, duration=1, coordinates=(X, Y)),
         "coordinates: x, y do not name 3 numbers, one each.",
     ),
     "names twice": (
-        lambda: line(HOME, END, duration=1, coordinates=("x", "y", "x")),
+        lambda: line(HOME, END, duration=1, coordinates=(X, Y, X)),
         "coordinates: x, y, x do not name 3 numbers, one each.",
     ),
     "five numbers": (
         lambda: line([0] * 5, [1] * 5, duration=1),
-        "coordinates: x, y, z do not name 5 numbers, one each.",
+        "5 numbers are neither x, y, z nor x, y, z, psi; say what they are by coordinates=",
     ),
     "names of a motion": (
-        lambda: Motion(jnp.zeros(2), *[jnp.zeros((2, 3))] * 4, coordinates=("x",)),
+        lambda: Motion(jnp.zeros(2), *[jnp.zeros((2, 3))] * 4, coordinates=(X,)),
         "coordinates: x do not name 3 numbers, one each.",
     ),
     "position is a number": (
@@ -454,8 +462,14 @@ BAD: dict[str, tuple[Any, str]] = {
         "One harmonic cannot start from rest; give at least two.",
     ),
     "pick in a plane": (
-        lambda: pick_and_place((0, 0), (1, 1), height=0.1, duration=1),
-        "start has 2 numbers; x, y, z and perhaps psi were expected.",
+        lambda: pick_and_place((0, 0), (1, 1), height=0.1, duration=1, coordinates=(X, Y)),
+        "coordinates: x, y; a way up and across needs z and another in m.",
+    ),
+    "pick on the spot": (
+        lambda: pick_and_place(
+            (1, 0, 0), (2, 1, 0), height=0.1, duration=1, coordinates=(Z, PSI, THETA)
+        ),
+        "coordinates: z, psi, theta; a way up and across needs z and another in m.",
     ),
     "place elsewhere": (
         lambda: pick_and_place(HOME, PLACE, height=0.1, duration=1),
@@ -492,7 +506,7 @@ BAD: dict[str, tuple[Any, str]] = {
     ),
     "turn without psi": (
         lambda: rating_cycle(HOME, duration=1, turn=1.0),
-        "start has 3 numbers; to turn it needs a fourth, psi.",
+        "coordinates: x, y, z; to turn takes an angle among them, called by its name.",
     ),
     "turn by nan": (
         lambda: rating_cycle((*HOME, 0.0), duration=1, turn=math.nan),
@@ -563,3 +577,12 @@ def test_a_sweep_passes_all_frequencies_of_its_band_and_rests():
 def test_sines_and_sweeps_that_make_no_sense_are_refused(make, request):
     with pytest.raises(InputError, match=request.node.callspec.id):
         make()
+
+
+def test_a_law_of_time_may_be_named():
+    ends, how = ((0.0, 0.0, 0.0), (0.1, 0.2, 0.0)), {"duration": 0.5, "rate": 50.0}
+    named = line(*ends, law="uniform", **how)
+    assert np.array_equal(named.x, line(*ends, law=motions.uniform, **how).x)
+    assert np.allclose(named.xd, named.xd[0])
+    with pytest.raises(UnknownName, match=r"law: there is no 'unifrom'\. Did you mean 'uniform'\?"):
+        line(*ends, law="unifrom", **how)

@@ -14,6 +14,7 @@ from scipy.integrate import quad
 
 from triskele.description.tables import Table
 from triskele.errors import InputError
+from triskele.kinematics.mechanism import Coordinate
 from triskele.kinematics.path import (
     AbstractPath,
     BSpline,
@@ -27,6 +28,7 @@ from triskele.kinematics.path import (
     u_turn_on_legs,
     way_points,
 )
+from triskele.numerics import Scalar
 
 RNG = np.random.default_rng(0)
 CORNERS = np.array([[0, -0.4, -1, 0], [0, -0.4, -0.8, 0], [0.3, 0.4, -0.8, 1], [0.3, 0.4, -1, 2]])
@@ -89,7 +91,11 @@ def test_length_agrees_with_adaptive_quadrature(name):
 
 def test_lengths_known_by_hand():
     assert float(path_length(Line([0, 0, 0, 9], [3, 4, 0, 0]))) == pytest.approx(5)
-    assert float(path_length(Line([0, 0, 0], [3, 4, 12]), position=2)) == pytest.approx(5)
+    whole = Line([0, 0, 0], [3, 4, 12])
+    X, A = Coordinate("x", "m"), Coordinate("a", "rad")
+    assert float(path_length(whole)) == pytest.approx(13)
+    assert float(path_length(whole, (A, X, Coordinate("y", "m")))) == pytest.approx(160**0.5)
+    assert float(path_length(whole, (A, X, Coordinate("b", "rad")))) == pytest.approx(13)
     turns = Circle([0, 0, 0], 0.1, turns=-2.5)
     assert float(path_length(turns)) == pytest.approx(math.pi / 2)
 
@@ -248,10 +254,10 @@ def test_a_u_turn_goes_along_its_direction_and_turns_on_the_way():
 
 
 def test_a_path_can_be_made_and_differentiated_inside_a_trace():
-    def length(corner: jax.Array) -> jax.Array:
+    def length(corner: jax.Array) -> Scalar:
         return path_length(u_turn(START, length=0.8, height=0.18, corner=corner))
 
-    def rounded(radius: jax.Array) -> jax.Array:
+    def rounded(radius: jax.Array) -> Scalar:
         return path_length(Rounded(jnp.asarray(CORNERS), radius))
 
     for function, value in ((length, 0.15), (rounded, 0.1)):
@@ -302,7 +308,7 @@ BAD = {
         lambda: Line([1, 2, 3], [1, 2, 3]),
         "start and end are the same point, [1.0, 2.0, 3.0].",
     ),
-    "flat circle": (lambda: Circle([0, 0], 1), "centre has 2 numbers; x, y and z were expected."),
+    "flat circle": (lambda: Circle([0, 0], 1), "2 numbers are neither x, y, z nor x, y, z, psi;"),
     "circle without radius": (
         lambda: Circle([0, 0, 0], 0),
         "radius is 0 m; it must be positive.",
@@ -379,7 +385,7 @@ BAD = {
     ),
     "u-turn that turns": (
         lambda: u_turn(START, corner=0.1, turn=1.0, **U),
-        "start has 3 numbers; x, y, z, and psi if it turns, expected.",
+        "coordinates: x, y, z; to turn takes an angle among them, called by its name.",
     ),
     "u-turn of nothing": (
         lambda: u_turn(START, corner=0.1, length=-0.8, height=0.1),

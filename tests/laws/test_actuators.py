@@ -13,10 +13,15 @@ import pytest
 from triskele.description.load import load
 from triskele.description.schema import Motor, Motors
 from triskele.errors import InputError, MissingFact
-from triskele.laws.actuators import Coupling, actuators, at_joints
-from triskele.laws.motors import drive_motors
+from triskele.kinematics.build import build
+from triskele.laws import actuators as laws
+from triskele.laws.actuators import Coupling
+from triskele.laws.drives import drives
 
 STAGE = load("compliant_3prs")
+MECHANISM = build(STAGE)
+IRB = load("abb_irb360_6_1600")
+DELTA = build(IRB)
 SPEEDS = np.random.default_rng(0).normal(size=(2, 20, 3), scale=3.0)
 BELT = Coupling(jnp.array([2.0] * 3), jnp.array([0.5, 2.0, 8.0]), jnp.array([0.1] * 3))
 
@@ -25,6 +30,16 @@ def with_motor(robot=STAGE, **facts):
     """A robot with other numbers of its motors."""
     drives = robot.motors.drives.model_copy(update=facts)
     return robot.model_copy(update={"motors": robot.motors.model_copy(update={"drives": drives})})
+
+
+def actuators(robot, mechanism=MECHANISM):
+    """The actuators of a robot's drives."""
+    return laws.actuators(robot, drives(robot, mechanism))
+
+
+def at_joints(robot, mechanism=MECHANISM):
+    """What moves with the joints."""
+    return laws.at_joints(drives(robot, mechanism), actuators(robot, mechanism))
 
 
 def free_drive(drive):
@@ -45,7 +60,7 @@ def free_drive(drive):
 
 def test_power_of_two_inertias_adds_up():
     """What the current does is kinetic energy, energy of the belt, and heat."""
-    drive = actuators(with_motor(coulomb=0.01, coulomb_speed=0.5), 3)
+    drive = actuators(with_motor(coulomb=0.01, coulomb_speed=0.5))
     th1d, th2d = SPEEDS
     twist, current = np.random.default_rng(1).normal(size=(2, 20, 3))
     T = jax.vmap(drive.coupling.torque)(twist, th1d - th2d)
@@ -61,7 +76,7 @@ def test_power_of_two_inertias_adds_up():
 
 
 def test_dry_friction_reaches_its_value_and_turns_with_the_speed():
-    drive = actuators(with_motor(coulomb=0.02, damping=0.0, coulomb_speed=0.1), 3)
+    drive = actuators(with_motor(coulomb=0.02, damping=0.0, coulomb_speed=0.1))
     found = drive.friction(jnp.array([5.0, -5.0, 0.1]))
     assert np.allclose(found, [0.02, -0.02, 0.02 * np.tanh(1)], rtol=1e-12)
 
@@ -81,17 +96,17 @@ def test_twist_undoes_torque():
 
 
 def test_without_a_reverse_stiffness_both_sides_are_alike():
-    drive = actuators(STAGE, 3)
+    drive = actuators(STAGE)
     assert np.array_equal(drive.coupling.stiffness, drive.coupling.reverse)
-    other = actuators(with_motor(coupling_stiffness_reverse=0.1), 3)
+    other = actuators(with_motor(coupling_stiffness_reverse=0.1))
     assert np.array_equal(other.coupling.reverse, [0.1] * 3)
     assert np.array_equal(other.coupling.stiffness, [0.2444] * 3)
 
 
 def test_currents_stay_within_their_limit():
-    limited = actuators(with_motor(current_limit=6.0), 3)
+    limited = actuators(with_motor(current_limit=6.0))
     assert np.array_equal(limited.limited(jnp.array([-9.0, 3.0, 6.5])), [-6, 3, 6])
-    free = actuators(STAGE, 3)
+    free = actuators(STAGE)
     assert np.array_equal(free.limited(jnp.array([-9e9, 3.0, 6.5])), [-9e9, 3, 6.5])
 
 
@@ -99,27 +114,27 @@ def test_currents_stay_within_their_limit():
 
 
 def test_numbers_of_the_stage():
-    drive = actuators(STAGE, 3)
+    drive = actuators(STAGE)
     assert np.allclose(drive.ratio, 1256.637, rtol=1e-6)
     assert np.allclose(drive.torque_constant, 0.0302)
     assert np.allclose(drive.rotor_inertia, 1.423e-4)
     assert np.allclose(drive.load_inertia, 4.817e-8)
     # J2 is 0.0761 kg at the slider.
-    assert np.allclose(at_joints(STAGE, drive), 0.0761, atol=5e-5)
+    assert np.allclose(at_joints(STAGE), 0.0761, atol=5e-5)
 
 
 def test_a_stiff_transmission_has_all_inertia_at_the_joint():
     robot = with_motor(coupling_stiffness=None)
-    drive = actuators(robot, 3)
+    drive = actuators(robot)
     assert drive.coupling is None
     assert np.allclose(drive.rotor_inertia, 1.423e-4 + 4.817e-8, rtol=1e-12)
     assert np.allclose(drive.load_inertia, 0)
-    assert np.allclose(at_joints(robot, drive), 1256.637**2 * (1.423e-4 + 4.817e-8), rtol=1e-6)
+    assert np.allclose(at_joints(robot), 1256.637**2 * (1.423e-4 + 4.817e-8), rtol=1e-6)
 
 
 def test_the_inertia_at_the_joint_counts_before_the_one_at_the_shaft():
     robot = with_motor(coupling_stiffness=None, reflected_inertia=7.0)
-    assert np.allclose(at_joints(robot, actuators(robot, 3)), 7.0)
+    assert np.allclose(at_joints(robot), 7.0)
 
 
 def test_a_delta_has_a_fourth_motor():
@@ -129,18 +144,17 @@ def test_a_delta_has_a_fourth_motor():
         axis4=Motor(gear_ratio=11.25, torque_constant=0.25, reflected_inertia=0.003),
     )
     robot = irb.model_copy(update={"motors": motors})
-    drive = actuators(robot, 4)
+    drive = actuators(robot, DELTA)
     assert np.allclose(drive.ratio, [33, 33, 33, 11.25])
     assert np.allclose(drive.torque_constant, [0.5, 0.5, 0.5, 0.25])
-    assert np.allclose(at_joints(robot, drive), [0, 0, 0, 0.003])
-    assert len(drive_motors(robot, 4)) == 4
+    assert np.allclose(at_joints(robot, DELTA), [0, 0, 0, 0.003])
 
 
 # Published
 
 
 def test_equation_61_corrected():
-    values = np.linalg.eigvals(free_drive(actuators(STAGE, 3)))
+    values = np.linalg.eigvals(free_drive(actuators(STAGE)))
     values = values[np.lexsort((values.imag, values.real))]
     expected = np.array([-112.66 - 2250.05j, -112.66 + 2250.05j, -21.08, 0])
     assert np.abs(values[:3] / expected[:3] - 1).max() < 1e-3
@@ -160,7 +174,7 @@ def test_equation_61_corrected():
 )
 def test_a_missing_fact_is_named(facts, named):
     with pytest.raises(MissingFact, match=named.replace(".", r"\.")) as told:
-        actuators(with_motor(**facts), 3)
+        actuators(with_motor(**facts))
     assert "compliant_3prs" in str(told.value)
     assert "a closed loop" in str(told.value)
 
@@ -168,13 +182,13 @@ def test_a_missing_fact_is_named(facts, named):
 def test_missing_motors_are_named():
     none = STAGE.model_copy(update={"motors": None})
     with pytest.raises(MissingFact, match=r"motors\.drives"):
-        actuators(none, 3)
+        actuators(none)
     irb = load("abb_irb360_6_1600")
     lacking = irb.model_copy(
         update={"motors": Motors(drives=Motor(gear_ratio=33.0, torque_constant=0.5))}
     )
     with pytest.raises(MissingFact, match=r"motors\.axis4"):
-        actuators(lacking, 4)
+        actuators(lacking, DELTA)
 
 
 def test_soft_and_stiff_transmissions_do_not_mix():
@@ -183,7 +197,7 @@ def test_soft_and_stiff_transmissions_do_not_mix():
     stiff = Motor(gear_ratio=11.0, torque_constant=0.5, rotor_inertia=1e-4)
     mixed = irb.model_copy(update={"motors": Motors(drives=soft, axis4=stiff)})
     with pytest.raises(MissingFact, match="all transmissions must be soft, or all stiff"):
-        actuators(mixed, 4)
+        actuators(mixed, DELTA)
 
 
 def test_a_reverse_stiffness_needs_a_stiffness():
@@ -194,7 +208,7 @@ def test_a_reverse_stiffness_needs_a_stiffness():
 
 
 def test_constants_are_leaves_that_can_be_varied():
-    drive = actuators(STAGE, 3)
+    drive = actuators(STAGE)
     other = eqx.tree_at(lambda d: d.rotor_inertia, drive, drive.rotor_inertia / 10)
     ratio = other.rotor_acceleration(jnp.ones(3), jnp.zeros(3), jnp.zeros(3)) / (
         drive.rotor_acceleration(jnp.ones(3), jnp.zeros(3), jnp.zeros(3))

@@ -12,6 +12,7 @@ from triskele.description.load import load, parse
 from triskele.description.schema import CylinderHinge, Material, NotchHinge
 from triskele.dynamics.robot import rigid
 from triskele.errors import DescriptionError, InputError, MissingFact
+from triskele.kinematics.build import build
 from triskele.laws.flexures import (
     cylinder_stiffness,
     flexure_stiffness,
@@ -221,7 +222,7 @@ def test_stiffness_that_is_not_positive_is_refused(key, value):
 def test_neither_stiffness_nor_shape_is_refused(key, told):
     text = re.sub(rf"{key}\s*=.*\n", "", TEXT)
     with pytest.raises(DescriptionError, match=told):
-        parse(text)
+        build(parse(text))
 
 
 def test_stiffness_grows_with_thickness_throughout():

@@ -142,7 +142,7 @@ def test_a_rough_guess_is_enough(mechanism):
         ({"kind": "revolut"}, "'revolut' is not a kind of joint. Did you mean 'revolute'?"),
         ({"kind": "distance"}, "a distance needs its length."),
         ({"kind": "universal", "motor": True}, "motor belongs to a revolute or prismatic or"),
-        ({"rotor": 0.1}, "rotor belongs to a driven joint."),
+        ({"kind": "universal", "rotor": 0.1}, "rotor belongs to a revolute or prismatic joint."),
         ({"bending": (1.0, 1.0, 1.0)}, "bending belongs to a spherical joint."),
         ({"child": "bobb"}, "hangs on 'bobb', no such body. Did you mean 'bob'?"),
     ],

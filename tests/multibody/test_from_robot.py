@@ -4,11 +4,11 @@ import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from limb_robots import described
 
 from triskele.description.load import load
-from triskele.description.schema import Payload
+from triskele.description.schema import Flexures, Payload
 from triskele.dynamics.inverse import inverse_dynamics
-from triskele.dynamics.lumped_delta import lumped_delta, lumped_efforts
 from triskele.dynamics.robot import rigid
 from triskele.dynamics.simulate import ConstantEffort
 from triskele.dynamics.simulate import simulate as simulate_reduced
@@ -23,6 +23,7 @@ from triskele.multibody.reactions import drive_efforts
 from triskele.multibody.redundancy import mobility
 from triskele.multibody.solve import accelerations, violation
 from triskele.multibody.system import motion_of
+from triskele.studies.lumped_delta import lumped_delta, lumped_efforts
 
 CARRIED = Payload(mass=2.5, centre_of_mass=(0.01, 0.02, -0.05), inertia=(0.004, 0.005, 0.006))
 
@@ -112,12 +113,32 @@ def test_rods_of_constant_distance_are_those_whose_mass_is_at_their_ends():
 
 
 def test_single_rods_cannot_be_distances():
-    with pytest.raises(InputError, match="keep the platform level in pairs only"):
+    with pytest.raises(InputError, match="leave 6 degrees of freedom for 3 drives; only pairs"):
         from_robot(load("flexible_delta"), rods="distance")
 
 
-def test_forces_of_the_3prs_with_flexures_and_motors():
+def uneven_3prs():
+    """With bars of different lengths: at home, two of its three flexures are bent."""
     robot = load("compliant_3prs")
+    lengths = tuple(
+        part * length
+        for part, length in zip((1, 1.01, 0.98), robot.geometry.bar_length, strict=True)
+    )
+    return robot.model_copy(
+        update={"geometry": robot.geometry.model_copy(update={"bar_length": lengths})}
+    )
+
+
+def limbs_with_flexures():
+    """A 3PRS of kind "limbs", its joints springs."""
+    stiffness = {"revolute_bending": 20.0, "spherical_bending": 10.0, "spherical_torsion": 5.0}
+    return described("3prs").model_copy(update={"flexures": Flexures(**stiffness)})
+
+
+@pytest.mark.parametrize(
+    "robot", [load("compliant_3prs"), uneven_3prs(), limbs_with_flexures()], ids=lambda r: r.kind
+)
+def test_forces_of_a_3prs_with_flexures_and_motors(robot):
     model = from_robot(robot, driven="motors")
     x = jnp.array([float(value) for value in model.mechanism.home()]) + jnp.array(
         [1e-3, 0.02, -0.03]

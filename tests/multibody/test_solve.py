@@ -140,8 +140,7 @@ def test_all_bodies_of_a_robot_accelerate_as_its_closed_form_says(name, motion):
     """Under the efforts that inverse dynamics asks for."""
     file = tk.load(name)
     x, xd, xdd = (np.array(part) for part in motion)
-    with jax.disable_jit():
-        tau = tk.inverse_dynamics(tk.rigid(file), x, xd, xdd)
+    tau = tk.inverse_dynamics(tk.rigid(file), x, xd, xdd)
     robot = from_robot(file)
     assert robot.system.coupled
     h = 1e-5

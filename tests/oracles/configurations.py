@@ -55,7 +55,8 @@ def around_home(mechanism: AbstractMechanism) -> Numbers:
     home = np.asarray(stacked(mechanism.home()))
     scales = mechanism.scales()
     half = _ASIDE * float(np.asarray(scales.loops[0])) / np.array(scales.platform, float)
-    half[3:] = _TURN
+    if mechanism.flange:
+        half[3:] = _TURN
     return np.stack([home - half, home + half], axis=1)
 
 

@@ -126,7 +126,7 @@ def model(path: Motion, bar: Bar, gravity: Vector, *, driven: bool = False) -> M
     _pull(mbs, platform, PLATFORM_MASS * g)
     for azimuth in AZIMUTHS:
         turn = Rotation.from_euler("Z", azimuth).as_matrix()
-        wrist = _body_marker(mbs, body, PLATFORM_RADIUS * turn[:, 0], turn)
+        wrist = body_marker(mbs, body, PLATFORM_RADIUS * turn[:, 0], turn)
         first = _limb(mbs, path, azimuth, bar, g, wrist)
         if driven:
             _drive(mbs, ground, azimuth, first, lambda t, a=azimuth: motor_angle(path(t), a))
@@ -140,8 +140,8 @@ def _limb(mbs: Any, path: Motion, azimuth: float, bar: Bar, gravity: Numbers, wr
     """The node at the motor of an arm, with a rod that ends in a marker at the wrist."""
     arm = _chain(mbs, lambda t: link_frames(path(t), azimuth)[0], ARM_LENGTH, bar, gravity)
     rod = _chain(mbs, lambda t: link_frames(path(t), azimuth)[1], ROD_LENGTH, bar, gravity)
-    _universal(mbs, _node_marker(mbs, arm[-1]), _node_marker(mbs, rod[0]))
-    _universal(mbs, wrist, _node_marker(mbs, rod[-1]))
+    _universal(mbs, node_marker(mbs, arm[-1]), node_marker(mbs, rod[0]))
+    _universal(mbs, wrist, node_marker(mbs, rod[-1]))
     return arm[0]
 
 
@@ -194,12 +194,12 @@ def _section(bar: Bar, h: float) -> Any:
 def _pull(mbs: Any, node: int, force: Numbers) -> None:
     """A force on a node."""
     if force.any():
-        mbs.AddLoad(items.LoadForceVector(markerNumber=_node_marker(mbs, node), loadVector=force))
+        mbs.AddLoad(items.LoadForceVector(markerNumber=node_marker(mbs, node), loadVector=force))
 
 
 def _clamp(mbs: Any, ground: int, frame: Numbers, node: int) -> None:
     """A node held at a frame (3, 4) of the ground."""
-    ends = [_body_marker(mbs, ground, frame[:, 3], frame[:, :3]), _node_marker(mbs, node)]
+    ends = [body_marker(mbs, ground, frame[:, 3], frame[:, :3]), node_marker(mbs, node)]
     mbs.AddObject(items.ObjectJointGeneric(markerNumbers=ends))
 
 
@@ -209,8 +209,8 @@ def _drive(mbs: Any, ground: int, azimuth: float, node: int, angle: Signal) -> N
     turn = Rotation.from_euler("Z", azimuth)
     point = turn.apply([BASE_RADIUS, 0.0, 0.0])
     ends = [
-        _body_marker(mbs, ground, point, (turn * about_z).as_matrix()),
-        _node_marker(mbs, node, about_z.as_matrix()),
+        body_marker(mbs, ground, point, (turn * about_z).as_matrix()),
+        node_marker(mbs, node, about_z.as_matrix()),
     ]
     joint = items.ObjectJointGeneric(markerNumbers=ends)
     joint.offsetUserFunction = lambda mbs, t, *_: [0.0, 0.0, 0.0, 0.0, 0.0, angle(t)]
@@ -223,12 +223,12 @@ def _universal(mbs: Any, first: int, second: int) -> None:
     mbs.AddObject(items.ObjectJointGeneric(markerNumbers=[first, second], constrainedAxes=axes))
 
 
-def _node_marker(mbs: Any, node: int, axes: Numbers | None = None) -> int:
+def node_marker(mbs: Any, node: int, axes: Numbers | None = None) -> int:
     place = exu.HT(rotation=np.eye(3) if axes is None else axes, translation=np.zeros(3))
     return mbs.AddMarker(items.MarkerNodeRigid(nodeNumber=node, localHT=place))
 
 
-def _body_marker(mbs: Any, body: int, point: Numbers, axes: Numbers) -> int:
+def body_marker(mbs: Any, body: int, point: Numbers, axes: Numbers) -> int:
     place = exu.HT(rotation=axes, translation=point)
     return mbs.AddMarker(items.MarkerBodyRigid(bodyNumber=body, localHT=place))
 
@@ -244,29 +244,34 @@ def natural_frequencies(
     elements: int = 8,
     count: int = 8,
 ) -> Numbers:
-    """The lowest natural frequencies [rad/s] at x, motors locked, without gravity.
+    """The lowest natural frequencies [rad/s] at x, motors locked, without gravity."""
+    place = np.array(x, float)
+    robot = model(lambda t: place, Bar(young_modulus, shear_modulus, elements), NO_GRAVITY)
+    return free_frequencies(robot.mbs, count)
+
+
+def free_frequencies(mbs: Any, count: int) -> Numbers:
+    """The lowest natural frequencies [rad/s] of a system as it was assembled.
 
     Of Exudyn's mass and stiffness matrices and its Jacobian J of all constraints, on the
     motions that J allows.
     """
-    place = np.array(x, float)
-    robot = model(lambda t: place, Bar(young_modulus, shear_modulus, elements), NO_GRAVITY)
     solver = exu.MainSolverStatic()
     settings = _settings()
-    solver.InitializeSolver(robot.mbs, settings)
+    solver.InitializeSolver(mbs, settings)
     size = solver.GetODE2size()
-    solver.ComputeMassMatrix(robot.mbs)
+    solver.ComputeMassMatrix(mbs)
     M = np.array(solver.GetSystemMassMatrix())[:size, :size]
     only = {"scalarFactor_ODE2": -1.0, "scalarFactor_ODE2_t": 0.0, "scalarFactor_ODE1": 0.0}
-    solver.ComputeJacobianODE2RHS(robot.mbs, **only)
-    solver.ComputeJacobianAE(robot.mbs)
+    solver.ComputeJacobianODE2RHS(mbs, **only)
+    solver.ComputeJacobianAE(mbs)
     jacobian = np.array(solver.GetSystemJacobian())
-    solver.FinalizeSolver(robot.mbs, settings)
+    solver.FinalizeSolver(mbs, settings)
     K, J = jacobian[:size, :size], jacobian[size:, :size]
     basis = null_space(J)
     K, M = basis.T @ (K + K.T) @ basis / 2, basis.T @ M @ basis
     values = eigh(K, M, eigvals_only=True, subset_by_index=(0, count - 1))
-    return np.sqrt(values)
+    return np.sqrt(np.maximum(values, 0.0))
 
 
 def _settings() -> Any:

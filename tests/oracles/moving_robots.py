@@ -154,8 +154,7 @@ def motions(name: str, case: str) -> Motions:
     scales = mechanism.scales()
     unit = np.array(scales.platform, float)
     speed = _SPEED * float(np.asarray(scales.loops[0])) / unit
-    with jax.disable_jit():
-        x = random_poses(mechanism, around_home(mechanism), STATES, margin=_MARGIN)
+    x = random_poses(mechanism, around_home(mechanism), STATES, margin=_MARGIN)
     xd = speed * random.uniform(-1, 1, x.shape)
     towards = random.normal(size=x.shape)
     towards /= np.linalg.norm(towards, axis=1, keepdims=True)
@@ -187,8 +186,7 @@ def efforts(name: str, case: str) -> Numbers:
 def joint_loads(name: str, case: str) -> Reactions:
     """Forces and moments in all joints."""
     given = motions(name, case)
-    with jax.disable_jit():
-        return reactions(given.robot, given.x, given.xd, given.xdd)
+    return reactions(given.robot, given.x, given.xd, given.xdd)
 
 
 def compared(loads: Reactions) -> NDArray[np.bool_]:
@@ -228,5 +226,4 @@ def _of_motions(function: Callable, name: str, case: str) -> Any:
 
 def evaluated(function: Callable, *arrays: Numbers) -> Any:
     """`batch(function)` of (N, n) arrays."""
-    with jax.disable_jit():
-        return batch(function)(*arrays)
+    return batch(function)(*arrays)

@@ -10,9 +10,10 @@ says of other configurations is its own.
                 hinge fixed in the other   the child and connected like a revolute to the parent
     spherical   ball                       in a loop: one connect
     prismatic   slide                      never in a loop: slides enter the tree early
+    fixed       none                       never in a loop
 
-A telescope hangs on a ball that is its motor and a cardan; there the ball is three hinges,
-the first of which is motor 4. Bodies weigh 1 kg, unless they are weighed; crosses next to
+A telescope hangs on a driven ball, its motor and a cardan; there the ball is three hinges,
+the first of which is the motor. Bodies weigh 1 kg, unless they are weighed; crosses next to
 nothing, as MuJoCo wants every body to weigh something.
 """
 
@@ -32,8 +33,7 @@ from triskele.kinematics.mechanism import Joint
 mujoco: Any = pytest.importorskip("mujoco", reason="no MuJoCo here; `make validate` gets it")
 
 LEVER = 0.1  # m between the two connects of a revolute joint
-TREE_FIRST = ("prismatic", "universal", "revolute", "spherical")
-MOTOR_4 = "motor_4"
+TREE_FIRST = ("fixed", "prismatic", "universal", "revolute", "spherical")
 NEXT_TO_NOTHING = 1e-14 * np.array([1, 0, 0, 0, 1, 1, 1, 0, 0, 0])  # ten parameters
 
 
@@ -176,11 +176,11 @@ def make_link(joint: Joint, parent: str, child: str, home: dict[str, Numbers]) -
     axes = [home[joint.parent][:, :3] @ np.array(joint.axis, float)] if joint.axis else []
     if joint.kind == "universal":
         axes.append(home[joint.child][:, :3] @ np.array(joint.child_axis, float))
-    if joint.kind == "spherical":
+    if joint.kind in ("spherical", "fixed"):
         axes = []
     if parent != joint.parent:
         point, child_point, axes = child_point, point, axes[::-1]
-    if joint.name == MOTOR_4:  # the motor's axis, then those of the cardan: Rz Rx Ry
+    if is_cardan_motor(joint):  # the motor's axis, then those of the cardan: Rz Rx Ry
         psi = zxy(home[child])[0]
         axes = [np.array([0, 0, 1]), np.array([np.cos(psi), np.sin(psi), 0]), home[child][:, 1]]
     in_child = np.array(axes).reshape(-1, 3) @ home[child][:, :3]
@@ -196,9 +196,9 @@ def add_body(parent: Element, link: Link, home: dict[str, Numbers]) -> Element:
     body = body_element(parent, link.child, place, R)
     kind = {"prismatic": "slide", "spherical": "ball"}.get(link.joint.kind, "hinge")
     for name, axis in zip(hinge_names(link), link.axes, strict=False):
-        kind = "hinge" if link.joint.name == MOTOR_4 else kind
+        kind = "hinge" if is_cardan_motor(link.joint) else kind
         SubElement(body, "joint", name=name, type=kind, axis=text(axis), pos=text(link.child_point))
-    if not len(link.axes):
+    if link.joint.kind == "spherical" and not len(link.axes):
         SubElement(body, "joint", name=link.joint.name, type="ball", pos=text(link.child_point))
     return body
 
@@ -216,6 +216,10 @@ def body_element(parent: Element, name: str, place: Numbers, R: Numbers) -> Elem
     body = SubElement(parent, "body", name=name, pos=text(place), quat=text(quaternion))
     SubElement(body, "inertial", pos="0 0 0", mass="1", diaginertia="1 1 1")
     return body
+
+
+def is_cardan_motor(joint: Joint) -> bool:
+    return joint.driven and joint.kind == "spherical"
 
 
 def hinge_names(link: Link) -> tuple[str, ...]:
@@ -236,7 +240,9 @@ def positioned(robot: Model, frames: dict[str, Numbers]) -> Any:
         D = turn(link, robot.home, now)
         if link.joint.kind == "prismatic":
             values = [slide(link, now) - slide(link, robot.home)]
-        elif link.joint.name == MOTOR_4:
+        elif link.joint.kind == "fixed":
+            continue
+        elif is_cardan_motor(link.joint):
             values = zxy(now[link.child]) - zxy(robot.home[link.child])
         elif link.joint.kind == "spherical":
             values = [Rotation.from_matrix(D).as_quat(scalar_first=True)]

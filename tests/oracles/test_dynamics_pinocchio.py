@@ -20,6 +20,7 @@ import equinox as eqx
 import numpy as np
 import pytest
 from configurations import Numbers
+from dynamics import closed_form as thin_delta
 from equations import acceleration, forces, relative, solved
 from moving_robots import (
     CASES,
@@ -38,7 +39,6 @@ from moving_robots import (
 )
 from pinocchio_tree import AXES, Tree, build_tree, closure, coordinates, pin, square_axis
 
-from triskele.dynamics import thin_delta
 from triskele.dynamics.reactions import Reactions
 from triskele.dynamics.robot import RigidRobot
 from triskele.dynamics.rod_loads import RodLoads, has_rod_loads

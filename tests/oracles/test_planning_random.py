@@ -120,7 +120,7 @@ def worst_use(found: Plan) -> tuple[float, str, float]:
     sd = np.sqrt(x)[:, None]
     loads = load_model(robot).at(robot, r, r1 * sd, r1 * u[:, None] + r2 * sd**2)
     still = {name: Affine(0 * v, 0 * v, v) for name, v in loads.items()}
-    allowed = allowance(found.robot, robot.mechanism.joint_coordinates, found.payload)
+    allowed = allowance(found.robot, robot.mechanism, found.payload)
     rows = limit_rows(allowed, robot, geometry, [still])
     used = uses(rows, x, u, w)
     at, which = np.unravel_index(used.argmax(), used.shape)

@@ -66,7 +66,7 @@ def limits_at(asked: Asked, s: np.ndarray) -> Rows:
     robot = rigid(asked.robot, asked.payload, friction=False)
     geometry = geometry_along(robot.mechanism, asked.path, s)
     loads = load_model(robot).along(robot, *geometry.r[:3])
-    allowed = allowance(asked.robot, robot.mechanism.joint_coordinates, asked.payload)
+    allowed = allowance(asked.robot, robot.mechanism, asked.payload)
     return limit_rows(allowed, robot, geometry, [loads])
 
 

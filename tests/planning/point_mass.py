@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from triskele.planning.interior import Average, Norms, Problem, ThirdOrder, TwoSided
+from triskele.planning.problem import Average, Norms, Problem, ThirdOrder, TwoSided
 from triskele.planning.profile import FROM_REST, FROM_STEP, Space
 
 
@@ -13,10 +13,14 @@ def point_mass(
     jerk: float | None = None,
     stall: float | None = None,
     mean: float | None = None,
+    held: float = 0.0,
     as_norm: bool = False,
     cells: int = 200,
 ) -> Problem:
-    """|sd| <= speed, |sdd| <= acceleration (falling to none at the speed `stall`), ..."""
+    """|sd| <= speed, |sdd| <= acceleration (falling to none at the speed `stall`), ...
+
+    The mean of (sdd / mean + held)^2 is at most 1: `held` is what it takes to stand still.
+    """
     tau = np.linspace(0, 1, cells + 1)
     edges = tau**3 * (10 - 15 * tau + 6 * tau**2)
     space = Space(edges, 3, FROM_STEP if jerk is None else FROM_REST)
@@ -39,7 +43,7 @@ def point_mass(
     if mean is not None:
         nodes, _, _ = space.quadrature()
         flat = np.zeros_like(nodes)
-        averages = (Average(flat + 1 / mean, flat, flat, 0.0, 0.0),)
+        averages = (Average(flat + 1 / mean, flat, flat + held, 0.0, 0.0),)
     return Problem(
         space,
         space.basis(s, cell),

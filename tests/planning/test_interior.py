@@ -5,7 +5,8 @@ import pytest
 from point_mass import point_mass
 from scipy.optimize import brentq
 
-from triskele.planning.interior import Problem, Solution, solve
+from triskele.planning.interior import solve
+from triskele.planning.problem import Problem, Solution
 
 
 def solved(problem: Problem) -> Solution:
@@ -57,6 +58,34 @@ def test_root_mean_square_alone_makes_the_acceleration_fall_evenly():
     found = solved(point_mass(mean=R))
     assert found.duration == pytest.approx((12 / R**2) ** 0.25, rel=1e-5)
     assert found.steps < 30
+
+
+@pytest.mark.parametrize("held", [0.0, 0.5, 0.9, 0.99])
+def test_root_mean_square_is_priced_however_much_of_it_only_holds(held: float):
+    """The mean of (u / R + g)^2 is g^2 + 12 / (R^2 T^4), for the parabola that is best."""
+    R = 2.0
+    found = solved(point_mass(mean=R, held=held))
+    left = 1 - held**2
+    assert found.duration == pytest.approx((12 / (R**2 * left)) ** 0.25, rel=1e-5)
+    assert found.average_price[0] == pytest.approx(1 / (4 * left), rel=1e-3)  # above 1, too
+    assert found.residual < 1e-5
+
+
+@pytest.mark.parametrize("held", [0.0, 0.95, 0.99])
+@pytest.mark.parametrize("jerk", [30.0, 500.0])
+def test_prices_of_root_mean_squares_are_the_slopes_of_the_solution(held: float, jerk: float):
+    problem = point_mass(mean=2.0, held=held, jerk=jerk)
+    found, eps = solved(problem), 1e-3
+    low, high = (_with_higher_mean(problem, 1 + part) for part in (-eps, eps))
+    slope = (low - high) / (2 * eps)
+    assert 2 * found.average_price[0] * found.duration == pytest.approx(slope, rel=0.01)
+    assert found.steps < 40
+
+
+def _with_higher_mean(problem: Problem, factor: float) -> float:
+    (item,) = problem.averages
+    raised = item._replace(a=item.a / factor, b=item.b / factor, c=item.c / factor)
+    return solved(problem._replace(averages=(raised,))).duration
 
 
 def test_a_torque_that_falls_with_speed():

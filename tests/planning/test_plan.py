@@ -147,7 +147,6 @@ WAYS = [[0.0, -0.1, -0.35], [0.0, -0.1, -0.3], [0.0, 0.1, -0.3], [0.0, 0.1, -0.3
         (LINE, KINEMATIC, {"payload": "anvil"}, UnknownName, "no payload 'anvil'"),
         (LINE, KINEMATIC, {"margins": {"rods": 0.1}}, UnknownName, "no limit 'rods'"),
         (LINE, KINEMATIC, {"margins": {"rod_force": 1.5}}, InputError, "from 0 to 1"),
-        (LINE, KINEMATIC, {"loads": "rough"}, InputError, "'exact' or 'reduced'"),
         (LINE, KINEMATIC, {"cells": 3}, InputError, "at least 8"),
         (LINE, KINEMATIC, {"dwell": -1.0}, InputError, "dwell is -1 s"),
     ],

@@ -14,14 +14,14 @@ import pytest
 from triskele.description.load import load
 from triskele.dynamics.forward import forward_dynamics, mass_matrix
 from triskele.dynamics.inverse import inverse_dynamics
-from triskele.dynamics.lumped_delta import lumped_delta, lumped_efforts
-from triskele.dynamics.reduced_loads import reduced_loads
 from triskele.dynamics.robot import rigid
 from triskele.dynamics.rod_loads import rod_loads
 from triskele.dynamics.torques import torques
 from triskele.kinematics.motion import Motion, inverted_u
 from triskele.kinematics.velocity import joint_acceleration
 from triskele.numerics import batch
+from triskele.studies.lumped_delta import lumped_delta, lumped_efforts
+from triskele.studies.reduced_loads import reduced_loads
 
 ROWS = 10  # of all small tables: JAX compiles each addition once for each length
 
@@ -29,10 +29,7 @@ ROWS = 10  # of all small tables: JAX compiles each addition once for each lengt
 def evaluated(robot, function, *arrays):
     """`function` of a robot at N <= ROWS states, in Python: compiling would take longer."""
     n = len(arrays[0])
-    with jax.disable_jit():
-        found = batch(eqx.Partial(function, robot))(
-            *(np.resize(a, (ROWS, a.shape[1])) for a in arrays)
-        )
+    found = batch(eqx.Partial(function, robot))(*(np.resize(a, (ROWS, a.shape[1])) for a in arrays))
     return jax.tree.map(lambda leaf: np.asarray(leaf)[:n], found)
 
 
@@ -98,12 +95,11 @@ PATH = np.array(
 
 def demanded(robot, x, xd):
     """What a motion without acceleration demands, N <= ROWS states of it."""
-    names = tuple(c.name for c in rigid(robot).mechanism.platform_coordinates)
+    names = rigid(robot).mechanism.platform_coordinates
     x, xd = (jnp.asarray(np.resize(part, (ROWS, 3))) for part in (x, xd))
     still = jnp.zeros((ROWS, 3))
     motion = Motion(jnp.arange(float(ROWS)), x, xd, still, still, coordinates=names)
-    with jax.disable_jit():
-        return torques(robot, motion, friction=False)
+    return torques(robot, motion, friction=False)
 
 
 @pytest.fixture(scope="module")
@@ -227,8 +223,7 @@ def cycles():
 
 
 def over(function, states):
-    with jax.disable_jit():
-        return jax.tree.map(np.asarray, batch(function)(*states))
+    return jax.tree.map(np.asarray, batch(function)(*states))
 
 
 def test_torques_of_distributed_rods(cycles):

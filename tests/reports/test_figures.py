@@ -100,9 +100,8 @@ def test_a_workspace_in_sections(tmp_path, name):
 @by_robot
 def test_a_motion_in_platform_and_joint_coordinates(tmp_path, name):
     robot, mechanism, home = drawn(name)
-    names = tuple(c.name for c in mechanism.platform_coordinates)
-    away = home + 0.01 * np.ones(len(names))
-    motion = line(home, away, duration=1.0, rate=30, coordinates=names)
+    coordinates = mechanism.platform_coordinates
+    motion = line(home, home + 0.01, duration=1.0, rate=30, coordinates=coordinates)
     n = len(mechanism.joint_coordinates)
     joints = JointMotion(*RNG.normal(size=(4, len(motion.t), n)))  # pyright: ignore[reportArgumentType]
     figure = motion_figure(robot, mechanism, motion, joints)

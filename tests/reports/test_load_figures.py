@@ -22,9 +22,9 @@ def waves(k):
     return np.sin(T[:, None] + np.arange(k))
 
 
-def demands(joints, rods, *, unique=True):
+def demands(joints, rods, *, unique=True, names=()):
     """Made-up demands; `rods` may be 0."""
-    names = tuple(f"rod_{i}{end}" for i in (1, 2, 3) for end in "ab")[:rods]
+    names = names or tuple(f"rod_{i}{end}" for i in (1, 2, 3) for end in "ab")[:rods]
     series = RodSeries(names, *(waves(rods) for _ in range(4)), unique)
     loads = JointLoads(series, *(waves(3) for _ in range(5)), None)
     uses = (
@@ -62,6 +62,31 @@ def test_shares_that_are_not_unique_are_labelled_so():
     assert "least-norm share" in figure.axes[1].get_ylabel()
 
 
+@pytest.mark.parametrize(
+    ("name", "label", "limbs"),
+    [
+        ("stewart_6ups", "strut tension [N]", [("C0", "-"), ("C1", "-"), ("C2", "-"), ("C3", "-")]),
+        ("two_axis_delta", "rod tension [N]", [("C0", "-"), ("C0", "--"), ("C1", "-")]),
+        ("par4", "rod tension [N]", [("C0", "-"), ("C0", "--"), ("C1", "-"), ("C1", "--")]),
+    ],
+)
+def test_struts_of_one_limb_have_one_colour(name, label, limbs):
+    robot = load(name)
+    mechanism = build(robot)
+    names = tuple(strut.body for strut in mechanism.struts)
+    joints = len(mechanism.joint_coordinates)
+    figure = demands_figure(robot, mechanism, demands(joints, len(names), names=names))
+    efforts, tensions = figure.axes[:2]
+    assert efforts.get_ylabel() == ("force [N]" if name == "stewart_6ups" else "torque [N m]")
+    assert len([line for line in efforts.lines if line.get_linestyle() == "-"]) == joints
+    assert tensions.get_ylabel() == label
+    drawn = [(line.get_color(), line.get_linestyle()) for line in tensions.lines]
+    assert drawn[: len(limbs)] == limbs
+    assert [line.get_label() for line in tensions.lines[:2]] == [
+        n.replace("_", " ") for n in names[:2]
+    ]
+
+
 def test_a_robot_without_limits_says_so():
     robot = load("d3s_800")
     figure = demands_figure(robot, build(robot), demands(3, 6)._replace(series=()))
@@ -76,5 +101,5 @@ def test_a_simulation_shows_way_efforts_and_energy_and_why_it_ended():
     assert "a stop" in figure.get_suptitle()
     labels = [text.get_text() for text in figure.axes[1].get_legend().get_texts()]
     assert labels == ["q1 [N m]", "q2 [N m]", "q3 [N m]"]
-    assert figure.axes[2].get_ylabel() == "[J]"
+    assert figure.axes[2].get_ylabel() == "energy [J]"
     assert figure.axes[2].get_xlabel() == "t [s]"

@@ -107,3 +107,12 @@ def test_a_negative_moment_is_no_matter_of_the_centre():
     assert infeasibility((1.0, 0.0, 0.0, 0.0, -0.1, 1.0, 1.0, 0.0, 0.0, 0.0)) == (
         "a moment about its centre of mass is negative: -0.1, 1, 1 kg m^2"
     )
+
+
+def test_rounding_is_no_negative_moment_and_numbers_without_bounds_are_named():
+    # An arm about whose axis alone the moment is known: 0, 0.0654, 0 breaks the inequality.
+    told = infeasibility(ten(0.94, (0.12, 0, 0), (0, 0.0654, 0)))
+    assert told == "one principal moment exceeds the sum of the others: 0, 0, 0.0654 kg m^2"
+    assert "negative" in str(infeasibility(ten(1.0, (0.1, 0, 0), (0.01, -0.01, 0.01))))
+    huge = infeasibility((1.0, 1e300, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0))
+    assert huge == "its numbers are too large to compute with"

@@ -22,7 +22,8 @@ def test_a_bar_has_its_volume_whatever_its_direction(end):
 
 def test_a_plate_and_a_ball_have_theirs():
     square = np.array([[0, 0, 0], [1.0, 0, 0], [1, 1, 0], [0, 1, 0]])
-    assert volume(mesh(Plate(square, 0.5))) == pytest.approx(0.5)
+    for axes in ([0, 1, 2], [1, 2, 0], [2, 0, 1]):  # level, or upright
+        assert volume(mesh(Plate(square[:, axes], 0.5))) == pytest.approx(0.5)
     assert volume(mesh(Ball(np.ones(3), 0.5))) == pytest.approx(np.pi / 6, rel=0.08)
 
 

@@ -8,8 +8,12 @@ import pytest
 from triskele.description.load import load
 from triskele.kinematics.build import build
 from triskele.kinematics.motion import circle, sine
+from triskele.kinematics.path import Line
 from triskele.kinematics.solids import body_frames
+from triskele.planning.plan import plan
+from triskele.planning.replay import replay
 from triskele.viewer.played import bent, play
+from triskele.viewer.scene import strut_bodies
 from triskele.viewer.swinging import swings
 
 
@@ -61,6 +65,17 @@ def test_a_limit_of_the_file_scales_the_colours():
     assert found.strongest(robot) == pytest.approx(limits.rod_force * (1 - limits.margin))
 
 
+def test_a_plan_is_played_by_its_replay():
+    robot = load("abb_irb360_6_1600")
+    path = Line([0.0, -0.1, -1.0, 0.0], [0.0, 0.1, -1.0, 0.0])
+    shown = replay(plan(robot, path, cells=40), rate=1000.0)
+    found = play(robot, build(robot), shown)
+    assert found.motion is shown.motion
+    assert found.demands is not None
+    assert found.demands.tau is shown.demands.tau
+    assert max(use.use for use in found.demands.limits) == pytest.approx(1.0, abs=1e-9)
+
+
 def test_a_file_without_bodies_plays_without_loads_and_says_why():
     robot = load("abb_irb360_1130")
     found = play(robot, build(robot), circle((0.0, 0.0, -0.8), 0.05, period=1.0, rate=50))
@@ -79,11 +94,23 @@ def test_a_robot_without_rods_has_no_tensions():
         frequency=2.0,
         duration=0.5,
         rate=50,
-        coordinates=("z", "psi", "theta"),
+        coordinates=mechanism.platform_coordinates,
     )
     found = play(robot, mechanism, motion)
     assert found.tensions(0) is None
     assert found.demands.tau.shape[1] == 3
+
+
+def test_tensions_of_struts_are_those_that_the_scene_colours():
+    robot = load("rps_3")
+    mechanism = build(robot)
+    home = np.array([float(value) for value in mechanism.home()])
+    named = mechanism.platform_coordinates
+    motion = sine(home, (0.05, 0.0, 0.0), frequency=1.0, rate=20, duration=1.0, coordinates=named)
+    found = play(robot, mechanism, motion)
+    tensions = found.tensions(0)
+    assert set(tensions) == set(strut_bodies(mechanism)) == {f"cylinder_{i}" for i in (1, 2, 3)}
+    assert max(tensions.values()) < 0  # they carry the platform
 
 
 def test_bending_is_zero_straight_and_moves_the_platform_by_its_sag(shown):

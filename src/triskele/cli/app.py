@@ -8,6 +8,7 @@ traceback.
 import os
 import sys
 from collections.abc import Sequence
+from importlib import import_module
 from pathlib import Path
 
 import typer
@@ -27,8 +28,10 @@ from triskele.cli import (
     sensing,
     view,
 )
+from triskele.cli.poses import PoseCommand
 from triskele.cli.workers import QUICK_XLA
-from triskele.errors import TriskeleError
+from triskele.errors import DescriptionError, TriskeleError, shortened
+from triskele.programs.store import keep_in
 
 app = typer.Typer(
     name="triskele",
@@ -41,6 +44,8 @@ app = typer.Typer(
 )
 _NUMBERS = {"ignore_unknown_options": True}  # -0.3 is a number, not an option
 _STOPPED = 130
+_LONGEST = 400  #: characters of a word that a sentence repeats whole, such as a path
+_KINDS = "TRISKELE_KINDS"  #: modules of the user, with commas between
 _KNOWN_XLA = ("0.10.",)  #: versions of jaxlib
 
 app.command("robots")(describe.robots)
@@ -58,13 +63,13 @@ app.command("reactions")(multibody.reactions)
 app.command("simulate")(dynamics.simulate)
 app.command("plan")(planning.plan)
 app.command("rate")(planning.rate)
-app.command("modes")(flexible.modes)
+app.command("modes", cls=PoseCommand)(flexible.modes)
 app.command("vibrate")(flexible.vibrate)
 app.command("sense")(sensing.sense)
 app.command("encoders")(sensing.encoders)
 app.command("excite")(identification.excite)
 app.command("identify")(identification.identify)
-app.command("bandwidth")(control.bandwidth)
+app.command("bandwidth", cls=PoseCommand)(control.bandwidth)
 app.command("reproduce")(reproduce.reproduce)
 
 
@@ -98,14 +103,15 @@ def shorten_waiting() -> None:
 
 
 def keep_compiled() -> None:
-    """Let JAX keep compiled code between runs, under the user's cache directory.
+    """Keep programs and code compiled by JAX between runs, under the user's cache directory.
 
-    Only where the user has not set a cache himself, and where the directory can be made.
+    JAX's only where the user has not set a cache himself, and where the directory can be made.
     """
+    base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "triskele"
+    keep_in(base / "programs")
     if "JAX_COMPILATION_CACHE_DIR" in os.environ:
         return
-    base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    folder = base / "triskele" / "jax"
+    folder = base / "jax"
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError:
@@ -115,12 +121,25 @@ def keep_compiled() -> None:
     os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "-1")
 
 
+def import_kinds(modules: str) -> None:
+    """Import the user's modules, which add kinds of robots by `triskele.register`."""
+    for name in filter(None, (part.strip() for part in modules.split(","))):
+        try:
+            import_module(name)
+        except Exception as error:
+            raise DescriptionError(
+                f"{_KINDS}: the module '{name}' cannot be imported: "
+                f"{type(error).__name__}: {error}. Is its folder in PYTHONPATH?"
+            ) from error
+
+
 def run(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; print a sentence on stderr and return 2 if something is wrong."""
     shorten_waiting()
     keep_compiled()
     given = list(sys.argv[1:] if arguments is None else arguments)
     try:
+        import_kinds(os.environ.get(_KINDS, ""))
         code = int(app(given, prog_name="triskele", standalone_mode=False) or 0)
     except TriskeleError as error:
         return _complain(str(error))
@@ -146,5 +165,5 @@ def _complain(message: str) -> int:
 
 def _sentence(message: str) -> str:
     """`message` on one line, with a full stop."""
-    line = " ".join(message.split())
+    line = " ".join(shortened(word) if len(word) > _LONGEST else word for word in message.split())
     return line if line.endswith((".", "?")) else f"{line}."

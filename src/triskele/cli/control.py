@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
-from triskele.cli.inputs import AsJson, RobotName, built, number, positive, vector, whole
+from triskele.cli.inputs import AsJson, RobotName, built, number, positive, whole
 from triskele.cli.output import (
     TABLES,
     give,
@@ -18,17 +18,17 @@ from triskele.cli.output import (
     write_columns,
 )
 from triskele.cli.payloads import Carried, CarriedCentre, CarriedInertia, carried_payload
+from triskele.cli.poses import At, pose_at
 from triskele.cli.shapes import Asked, checked, gathered, made, option
 from triskele.errors import InputError, UnknownName, did_you_mean
 
 if TYPE_CHECKING:
-    from jaxtyping import Array
-
     from triskele.compliant.stiffness import NaturalModes
     from triskele.control.bandwidth import Bandwidth, Method, Servo, StabilityMap
     from triskele.control.cascade import Cascade, FeedForward
     from triskele.control.track import Tracking
     from triskele.description.schema import Payload, Robot
+    from triskele.numerics import AnyArray
 
 _LOOP = {
     "position_gain": Annotated[str | None, option("kV [1/s].", "of the file")],
@@ -58,7 +58,6 @@ Out = Annotated[
 ]
 Drawing = Annotated[Path | None, typer.Option(help="Write a figure as well.")]
 Ways = Annotated[str, typer.Option(help="linear, swept, stepped or all.")]
-At = Annotated[str | None, option("Pose, as 0.077,0,0.", "home")]
 Top = Annotated[str | None, option("Highest frequency [Hz].", "fits")]
 Reference = Annotated[str | None, option("Where the gain is taken that is 0 dB [Hz].", "0 Hz")]
 Amplitude = Annotated[str | None, option("Of measured motions [m].", "1/1000 of a bar or rod")]
@@ -126,27 +125,39 @@ def bandwidth(
         raise InputError("--amplitude is for measured responses; linear ones have none.")
     described, mechanism = built(robot)
     carried = carried_payload(described, payload, payload_centre, payload_inertia)
-    asked = _Asked(described, carried, gains)
+    asked, pose = _Asked(described, carried, gains), None
     if map:
         data, show = _mapped(asked, points, drawing)
     elif sensitivity:
         data, show = _sensitive(asked)
     else:
-        pose = None
-        if at is not None:
-            from triskele.kinematics.reach import check_reach
-
-            coordinates = mechanism.platform_coordinates
-            pose = vector(at.split(","), coordinates, f"a pose of {described.name}", "--at")
-            check_reach(mechanism, described.limits, pose, "--at")
+        pose = pose_at(described, mechanism, at)
         numbers = {
             "top": None if top is None else positive(top, "Hz", "--top", 1.0),
             "reference": None if reference is None else number(reference, "Hz", "--reference"),
             "amplitude": None if amplitude is None else positive(amplitude, "m", "--amplitude", 1),
         }
         data, show = _responding(asked, pose, method, numbers, table, drawing)
-    give({"robot": described.name, **data}, None, json, show)
-    note_assumptions(described.assumptions(*LOOP_FACTS), robot)
+    links = _links_left_out(asked, pose)
+    give({"robot": described.name, **data, **links}, None, json, lambda: _print_all(show, links))
+    facts = (*LOOP_FACTS, "sections", "materials") if links else LOOP_FACTS
+    note_assumptions(described.assumptions(*facts), robot)
+
+
+def _links_left_out(asked: "_Asked", pose: "AnyArray | None") -> dict[str, dict]:
+    """Where links that bend begin to swing, if the file has them."""
+    from triskele.control.bandwidth import links_left_out
+
+    found = links_left_out(asked.robot, pose, asked.payload)
+    return {} if found is None else {"links_left_out": {**found._asdict(), "unit": "Hz"}}
+
+
+def _print_all(show: Callable[[], None], links: dict[str, dict]) -> None:
+    show()
+    for found in links.values():
+        lowest, moving = found["links"], found["platform"]
+        more = "" if moving is None else f", the platform with them from {moving:.4g} Hz"
+        typer.echo(f"links that bend are left out: they swing from {lowest:.4g} Hz{more}")
 
 
 def _check_kind(
@@ -178,7 +189,7 @@ Shown = tuple[dict[str, object], Callable[[], None]]
 
 def _responding(
     asked: _Asked,
-    pose: "Array | None",
+    pose: "AnyArray | None",
     method: str,
     numbers: dict,
     table: Path | None,
@@ -376,38 +387,33 @@ def _print_map(data: dict) -> None:
 
 
 def sprung_modes(
-    asked: Asked,
-    payload: "Payload | None",
-    at: tuple[str, ...] | None,
-    chosen: Mapping[str, object],
+    asked: Asked, payload: "Payload | None", at: str | None, chosen: Mapping[str, object]
 ) -> Shown:
-    """Natural frequencies of a robot whose joints are springs; refuses what else was `chosen`."""
+    """Natural frequencies of a robot with springs; refuses what else was `chosen`."""
+    from triskele.compliant.stiffness import check_springs, modes_by_drives
+
+    robot, names = asked.robot, asked.names
+    check_springs(robot, asked.mechanism)
     for place, value in chosen.items():
         if value not in (None, False):
-            raise InputError(f"{place} is for links that bend; those of a 3PRS are rigid.")
-    from triskele.compliant.stiffness import modes_by_drives
-    from triskele.kinematics.reach import check_reach
-
-    robot, coordinates = asked.robot, asked.mechanism.platform_coordinates
-    robot.require("flexures", "modes")
-    x = asked.home
-    if at is not None:
-        x = vector(at, coordinates, f"a pose of {robot.name}", "--at")
-    check_reach(asked.mechanism, robot.limits, x, "--at")
-    found = modes_by_drives(robot, payload, x)
+            raise InputError(f"{place} is for links that bend; those of {robot.name} do not.")
+    pose = pose_at(robot, asked.mechanism, at)
+    found = modes_by_drives(robot, payload, asked.home if pose is None else pose)
     data = {
         name: [
             {
-                "frequency": float(item.frequencies[k]),
-                "shape": dict(
-                    zip((c.name for c in coordinates), item.shapes[:, k].tolist(), strict=True)
-                ),
+                "frequency": float(frequency),
+                "shape": dict(zip(names, shape.tolist(), strict=True)),
             }
-            for k in range(len(item.frequencies))
+            for frequency, shape in zip(item.frequencies, item.shapes.T, strict=True)
         ]
         for name, item in found.items()
     }
-    return {"modes": data}, lambda: _print_modes(found, asked)
+    stiffness = {
+        name: None if item.stiffness is None else item.stiffness.tolist()
+        for name, item in found.items()
+    }
+    return {"modes": data, "stiffness": stiffness}, lambda: _print_modes(found, asked)
 
 
 def _print_modes(found: "dict[str, NaturalModes]", asked: Asked) -> None:

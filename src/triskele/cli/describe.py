@@ -16,12 +16,15 @@ from triskele.cli.output import (
     progress_bar,
     write_json,
 )
+from triskele.description.catalogue import template, templates
 from triskele.errors import DescriptionError, InputError
 
 if TYPE_CHECKING:
     from triskele.description.mechanism import Mechanism
     from triskele.description.schema import Robot
     from triskele.reports.datasheet import Datasheet
+
+_MOST_PROBLEMS = 50  #: that `check` prints
 
 
 def robots(json: AsJson = False) -> None:
@@ -99,7 +102,7 @@ def _show_mechanism(mechanism: "Mechanism", target: Path | None, json: bool) -> 
 
 
 def init(
-    kind: Annotated[str, typer.Argument(help="delta, 3prs or mechanism.")],
+    kind: Annotated[str, typer.Argument(help=f"One of {', '.join(templates())}.")],
     path: Annotated[Path, typer.Argument(help="The file to write, ending in .toml.")],
     force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
 ) -> None:
@@ -107,7 +110,6 @@ def init(
 
     Example: triskele init delta my.toml
     """
-    from triskele.description.catalogue import template
     from triskele.description.files import write_whole
 
     text = template(kind)
@@ -137,9 +139,11 @@ def check(robot: RobotName, json: AsJson = False) -> None:
 
         sheet = datasheet(described)
     except DescriptionError as error:
-        for problem in error.problems[:-1]:
+        *others, last = error.problems[:_MOST_PROBLEMS]
+        for problem in others:
             note(f"triskele: {problem}")
-        raise DescriptionError(error.problems[-1]) from None
+        more = len(error.problems) - _MOST_PROBLEMS
+        raise DescriptionError(f"{last} ({more} more.)" if more > 0 else last) from None
     if json:
         print_json(sheet.as_json())
     else:
@@ -174,12 +178,14 @@ def schema(
 def _print_mechanism(mechanism: "Mechanism", json: bool, *, whole: bool = False) -> None:
     """Assemble a mechanism and say how freely it moves; all of its numbers if `whole`."""
     from triskele.cli.multibody import shown_length
+    from triskele.doctor.mechanisms import mechanism_remarks
     from triskele.multibody.from_file import from_file
     from triskele.multibody.redundancy import mobility
     from triskele.multibody.solve import violation
     from triskele.multibody.system import origins
 
     model = from_file(mechanism)
+    remarks = list(dict.fromkeys(mechanism_remarks(mechanism)))
     free = model.system.with_free_motors()
     counted = mobility(free, model.start)
     residual = float(violation(free, model.start)[0])
@@ -192,6 +198,7 @@ def _print_mechanism(mechanism: "Mechanism", json: bool, *, whole: bool = False)
                 "mobility": counted._asdict(),
                 "residual": residual,
                 "bodies": dict(zip(model.system.bodies, places, strict=True)),
+                "remarks": remarks,
                 "assumptions": [fact._asdict() for fact in mechanism.assumptions()],
             }
         )
@@ -206,6 +213,8 @@ def _print_mechanism(mechanism: "Mechanism", json: bool, *, whole: bool = False)
         [(name, *(shown_length(value) for value in place)) for name, place in rows],
         ("body", "x [m]", "y [m]", "z [m]"),
     )
+    for remark in remarks:
+        typer.echo(f"suspicious: {remark}")
 
 
 def _write_sheet(sheet: "Datasheet", data: dict[str, object], target: Path) -> None:

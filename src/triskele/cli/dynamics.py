@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 import typer
 
 from triskele.cli.control import LOOP_FACTS, TrackingOrder, looped, simulate_tracking
-from triskele.cli.inputs import AsJson, RobotName, built, positive, vector
+from triskele.cli.inputs import AsJson, RobotName, built, positive, turns_a_flange, vector
 from triskele.cli.multibody import (
     Order,
     print_system_run,
@@ -25,17 +25,16 @@ from triskele.cli.output import (
     write_columns,
 )
 from triskele.cli.payloads import Carried, CarriedCentre, CarriedInertia, carried_payload
-from triskele.cli.shapes import Asked, gathered, made, moved, option, shaped
+from triskele.cli.shapes import USUAL, Asked, gathered, made, moved, option, shaped
 from triskele.errors import InputError, UnknownName, did_you_mean
 
 if TYPE_CHECKING:
-    from jaxtyping import Array
-
     from triskele.description.schema import Payload, Robot
     from triskele.dynamics.robot import RigidRobot
     from triskele.dynamics.simulate import ConstantEffort, Simulation
     from triskele.dynamics.torques import MotionDemands
     from triskele.kinematics.mechanism import AbstractMechanism
+    from triskele.numerics import AnyArray
 
 Out = Annotated[
     Path | None, typer.Option(help="Write all samples (.csv, .parquet, .json), or a figure.")
@@ -48,8 +47,8 @@ _ALL = (*TABLES, ".json")
 def torques(
     robot: RobotName,
     motion: Annotated[
-        str, typer.Option(help="Kind of motion (see `motion --help`), or a table of samples.")
-    ] = "pick-and-place",
+        str | None, option("Kind of motion (see `motion --help`), or a table of samples.", USUAL)
+    ] = None,
     payload: Carried = None,
     payload_centre: CarriedCentre = None,
     payload_inertia: CarriedInertia = None,
@@ -112,14 +111,18 @@ def _summary(asked: Asked, demands: "MotionDemands") -> dict[str, object]:
         "samples": len(demands.t),
         "duration": float(demands.t[-1] - demands.t[0]),
         "drives": drives,
-        "loads": _load_summary(demands),
+        "loads": _load_summary(asked.mechanism, demands),
         "limits": [item._asdict() | {"exceeded": item.exceeded} for item in demands.limits],
         "assumptions": [fact._asdict() for fact in used_facts(asked.robot)],
     }
 
 
-def _load_summary(demands: "MotionDemands") -> dict[str, object] | None:
+def _load_summary(
+    mechanism: "AbstractMechanism", demands: "MotionDemands"
+) -> dict[str, object] | None:
     import numpy as np
+
+    from triskele.dynamics.torques import strut_word
 
     if demands.loads is None:
         return None
@@ -129,12 +132,12 @@ def _load_summary(demands: "MotionDemands") -> dict[str, object] | None:
             name: {"peak_tension": float(peak), "peak_lateral": float(across)}
             for name, peak, across in zip(
                 loads.rods.names,
-                loads.rods.peak,
+                loads.rods.largest,
                 np.maximum(loads.rods.lower_lateral, loads.rods.upper_lateral).max(axis=0),
                 strict=True,
             )
         }
-        found["unique"] = loads.rods.unique
+        found |= {"struts": strut_word(mechanism), "unique": loads.rods.unique}
     found["bearing_force"] = loads.bearing_force.max(axis=0).tolist()
     found["bearing_moment"] = loads.bearing_moment.max(axis=0).tolist()
     found["flange_force"] = float(np.linalg.norm(loads.flange_force, axis=-1).max())
@@ -192,12 +195,14 @@ def _print_loads(loads: dict) -> None:
         for name, item in loads.get("rods", {}).items()
     ]
     if rows:
-        print_rows(rows, ("rod", "peak tension [N]", "across [N]"))
+        print_rows(rows, (loads["struts"], "peak tension [N]", "across [N]"))
+        if any(item["peak_tension"] < 0 for item in loads["rods"].values()):
+            typer.echo("a tension below zero is compression")
     if not loads.get("unique", True):
         note("redundant joints share these loads; rigid bodies do not tell how: least norm shown")
     force = max(loads["bearing_force"])
     typer.echo(
-        f"bearings of the arms: up to {force:.4g} N and {max(loads['bearing_moment']):.4g} N m; "
+        f"bearings of the drives: up to {force:.4g} N and {max(loads['bearing_moment']):.4g} N m; "
         f"flange: {loads['flange_force']:.4g} N and {loads['flange_tilting_moment']:.4g} N m"
     )
 
@@ -207,7 +212,14 @@ def _print_loads(loads: dict) -> None:
 
 _FREE = {
     "at": Annotated[str | None, option("Pose at the start, as 0.1,0,-0.9.", "home")],
-    "speed": Annotated[str | None, option("Velocity at the start.", "rest")],
+    "speed": Annotated[
+        str | None,
+        option("Velocity at the start; of a mechanism: joint=2rad/s,slide=0.1m/s.", "rest"),
+    ],
+    "drives": Annotated[
+        str | None,
+        option("Table of motions that joints of a mechanism follow: t, and a column per joint."),
+    ],
     "torque": Annotated[
         str | None, option("Constant efforts of the drives [N m, N]; or: hold.", "0")
     ],
@@ -251,10 +263,9 @@ def simulate(
 ) -> None:
     """What a robot does under constant efforts of its drives, or under its control.
 
-    `--torque hold` gives each drive what keeps the robot at rest at the start. The reduced
-    engine ends where the robot leaves its limits; `--engine multibody` has all bodies and
-    joints, knows no limits, and takes mechanism files, which move as their drives say.
-    `--motion` lets the robot follow one under its cascade control.
+    `--torque hold` keeps the robot at rest at the start. The reduced engine ends where the robot
+    leaves its limits; `--engine multibody` has all bodies and joints and no limits, and takes
+    mechanism files. `--motion` lets the robot follow one under its cascade control.
 
     Example: triskele simulate flexible_delta --torque hold
     """
@@ -264,14 +275,16 @@ def simulate(
     from triskele.description.mechanism import Mechanism
 
     described = load_any(robot)
-    at, speed, torque, tolerance, engine, integrator = (free.get(key) for key in _FREE)
-    order = Order(duration, rate, tolerance, torque, integrator, step)
+    at, speed, drives, torque, tolerance, engine, integrator = (free.get(key) for key in _FREE)
+    order = Order(duration, rate, tolerance, torque, integrator, step, speed, drives)
     if isinstance(described, Mechanism):
-        given = {"--at": at, "--speed": speed, "--payload": payload, "--motion": motion}
+        given = {"--at": at, "--payload": payload, "--motion": motion}
         given |= {"--payload-centre": payload_centre, "--payload-inertia": payload_inertia}
-        given |= {"--frictionless": frictionless or None}
-        given |= {f"--engine {engine}": None if engine == "multibody" else engine}
+        other = None if engine == "multibody" else engine
+        given |= {"--frictionless": frictionless or None, f"--engine {engine}": other}
         data, show = simulate_mechanism(described, given, order, files), print_system_run
+    elif drives is not None:
+        raise InputError(f"{robot} is a robot: --drives is for mechanisms; robots have --motion.")
     elif motion is not None:
         carried = carried_payload(described, payload, payload_centre, payload_inertia)
         wish = TrackingOrder(motion, options, gains, duration, rate, step)
@@ -315,7 +328,7 @@ class _Start(NamedTuple):
     at: str | None
     speed: str | None
 
-    def placed(self, mechanism: "AbstractMechanism") -> "tuple[Array, Array]":
+    def placed(self, mechanism: "AbstractMechanism") -> "tuple[AnyArray, AnyArray]":
         """Platform coordinates and their velocities at the start."""
         from triskele.numerics import stacked
 
@@ -380,30 +393,34 @@ def _by_multibody(
         Actuation(Constant(tau)),
         order,
         files,
+        model.mechanism.platform,
     )
 
 
-def _constant(model: "RigidRobot", x: "Array", torque: str | None, who: str) -> "ConstantEffort":
+def _constant(model: "RigidRobot", x: "AnyArray", torque: str | None, who: str) -> "ConstantEffort":
     """The controller that the option describes."""
     import equinox as eqx
-    import jax.numpy as jnp
+    import numpy as np
 
     from triskele.dynamics.inverse import inverse_dynamics
     from triskele.dynamics.simulate import ConstantEffort
     from triskele.export.demands import effort_unit
     from triskele.kinematics.mechanism import Coordinate
-    from triskele.numerics import stacked
+    from triskele.numerics import single, stacked
 
     mechanism = model.mechanism
     if torque is None:
-        return ConstantEffort(jnp.zeros(len(mechanism.joint_coordinates)))
+        return ConstantEffort(np.zeros(len(mechanism.joint_coordinates)))
     if torque == "hold":
-        return ConstantEffort(stacked(eqx.filter_jit(inverse_dynamics)(model, x, 0 * x, 0 * x)))
+        return ConstantEffort(
+            stacked(single(eqx.Partial(inverse_dynamics, model))(x, 0 * x, 0 * x))
+        )
     efforts = tuple(
         Coordinate(f"motor {k + 1}", effort_unit(c))
         for k, c in enumerate(mechanism.joint_coordinates)
     )
-    return ConstantEffort(vector(torque.split(","), efforts, f"the efforts {who}", "--torque"))
+    texts, turns = torque.split(","), turns_a_flange(mechanism.joint_coordinates)
+    return ConstantEffort(vector(texts, efforts, f"the efforts {who}", "--torque", flange=turns))
 
 
 def _write_run(

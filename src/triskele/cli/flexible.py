@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 import typer
 
 from triskele.cli.control import sprung_modes
-from triskele.cli.inputs import AsJson, RobotName, built, number, positive, vector, whole
+from triskele.cli.inputs import AsJson, RobotName, built, number, positive, whole
 from triskele.cli.output import (
     TABLES,
     give,
@@ -21,13 +21,13 @@ from triskele.cli.output import (
     write_columns,
 )
 from triskele.cli.payloads import Carried, CarriedCentre, CarriedInertia, carried_payload
+from triskele.cli.poses import At, pose_at
 from triskele.cli.shapes import Asked, gathered, made, option, shaped
 from triskele.errors import InputError
 from triskele.units import display
 
 if TYPE_CHECKING:
     import numpy as np
-    from jaxtyping import Array
 
     from triskele.description.schema import Payload, Robot
     from triskele.flexible.assembly import Damping
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from triskele.flexible.settling import Settling
     from triskele.flexible.shaping import Trial
     from triskele.kinematics.motion import Motion
+    from triskele.numerics import AnyArray
 
 
 def _count(help: str, default: str | bool = False) -> typer.models.OptionInfo:
@@ -59,6 +60,7 @@ Drawing = Annotated[Path | None, typer.Option(help="Write a figure as well.")]
 _ALL = (*TABLES, ".json")
 _FACTS = ("geometry", "bodies", "sections", "materials", "flexures", "gravity")
 _NEVER = 1e9  #: [s], in a table
+_SMALL, _SEEN = 0.05, 0.1  #: what is left out and warned of, of a deviation and the tolerance
 _STRETCHES = (1.0, 1.25, 1.5, 2.0, 2.5)  #: of the duration, tried by --compare
 
 
@@ -68,7 +70,6 @@ Mode = Annotated[int | None, _count("What a mode depends on; counted from 1.")]
 Along = Annotated[str | None, option("Kind of motion (see `motion --help`), or a table.")]
 Kind = Annotated[str, typer.Option(help="Kind of motion (see `motion --help`), or a table.")]
 Ratio = Annotated[str | None, option("Ratio, of the lowest six modes.", "of the material, or 0")]
-At = Annotated[tuple[str, str, str] | None, typer.Option(help="Pose: x y z.", show_default="home")]
 Level = Annotated[str | None, option("Height z of the map [m].", "home")]
 Film = Annotated[Path | None, typer.Option(help="Write the bent robot in pictures (.npz).")]
 
@@ -100,9 +101,11 @@ def modes(
     out: Out = None,
     figure: Drawing = None,
 ) -> None:
-    """Natural frequencies and mode shapes of a robot whose links bend, motors held.
+    """Natural frequencies and mode shapes of a robot with elastic parts.
 
-    Of a compliant 3PRS those of its flexures, with sliders free and with motors locked.
+    Of a Delta with cross-sections those of its bending links, motors held. Of any other robot
+    those of couplings, rods and flexures: with motors locked, and with drives free where flexures
+    hold the platform.
 
     Example: triskele modes flexible_delta --at 0.1 0 -0.5
     """
@@ -116,7 +119,7 @@ def modes(
     if options and along is None:
         raise InputError(f"--{next(iter(options))} shapes a motion; name one with --along.")
     asked = _Asked(Asked(*built(robot), options), model, count, loaded)
-    if asked.robot.kind == "3prs":
+    if not asked.bends:
         chosen = {"--map": map, "--along": along, "--loaded": loaded, "--sensitivity": sensitivity}
         chosen |= {"--convergence": convergence, "--out": table, "--figure": drawing}
         chosen |= {f"--{key}": value for key, value in model.items() if "payload" not in key}
@@ -130,7 +133,7 @@ def modes(
     else:
         data, show = _single(asked, at, sensitivity, table, drawing)
     give({"robot": asked.robot.name, **data}, None, json, show)
-    note_assumptions(asked.robot.assumptions(*_FACTS), robot)
+    note_assumptions(asked.robot.assumptions(*asked.facts), robot)
 
 
 @shaped
@@ -177,7 +180,7 @@ def vibrate(
         data, show = _responded(asked, found, within, table, drawing, steady=steady)
         _filmed(found, film, scale)
     give({"robot": asked.robot.name, **data}, None, json, show)
-    note_assumptions(asked.robot.assumptions(*_FACTS), robot)
+    note_assumptions(asked.robot.assumptions(*asked.facts), robot)
 
 
 class _Asked(NamedTuple):
@@ -211,17 +214,26 @@ class _Asked(NamedTuple):
             kept_modes=given.get("keep"),  # pyright: ignore[reportArgumentType]
         )
 
-    def pose(self, at: tuple[str, str, str] | None) -> "Array":
-        """The pose asked for, within reach."""
-        from triskele.kinematics.reach import check_reach
+    @property
+    def bends(self) -> bool:
+        """Whether the model of bending links is that of the robot."""
+        from triskele.flexible.robot import bends
 
-        if at is None:
-            return self.asked.home
-        mechanism = self.asked.mechanism
-        what = f"a pose of {self.robot.name}"
-        x = vector(at, mechanism.platform_coordinates, what, "--at")
-        check_reach(mechanism, self.robot.limits, x, "--at")
-        return x
+        return bends(self.robot)
+
+    @property
+    def facts(self) -> tuple[str, ...]:
+        """Tables of the file that count; motors hold, unless they are soft."""
+        from triskele.laws.drives import drives
+
+        own = drives(self.robot, self.asked.mechanism)
+        soft = any(drive.stiffness is not None for drive in own)
+        return (*_FACTS, "motors") if soft or not self.bends else _FACTS
+
+    def pose(self, at: str | None) -> "AnyArray":
+        """The pose asked for, within reach."""
+        found = pose_at(self.robot, self.asked.mechanism, at)
+        return self.asked.home if found is None else found
 
 
 Shown = tuple[dict[str, object], Callable[[], None]]
@@ -232,7 +244,7 @@ Shown = tuple[dict[str, object], Callable[[], None]]
 
 def _single(
     asked: _Asked,
-    at: tuple[str, str, str] | None,
+    at: str | None,
     sensitivity: int | None,
     table: Path | None,
     drawing: Path | None,
@@ -244,19 +256,21 @@ def _single(
     x, model = asked.pose(at), asked.model_of()
     found = found_by.modes(model, x, count=asked.most, loaded=asked.loaded)
     hanging = found_by.sag(model, x)
-    w, shares = np.asarray(found.frequencies), np.asarray(found.shares).sum(axis=1)
+    w, moving = np.asarray(found.frequencies), found_by.energies(model, found)
     data: dict[str, object] = {
         "pose": np.asarray(x).tolist(),
         "unknowns": model.unknowns,
+        "gears": None if model.gears is None else np.asarray(model.gears.stiffness).tolist(),
         "modes": [
             {
                 "frequency": float(value / (2 * np.pi)),
                 "unit": "Hz",
                 "rad_per_s": float(value),
                 "moves": way,
-                "platform_share": float(share),
+                "platform_share": float(shares[0]),
+                "shares": dict(zip(moving.bodies, map(float, shares), strict=True)),
             }
-            for value, way, share in zip(w, found.directions, shares, strict=True)
+            for value, way, shares in zip(w, found.directions, moving.shares, strict=True)
         ],
         "sag": {
             "position": np.asarray(hanging.position).tolist(),
@@ -278,17 +292,20 @@ def _single(
 
 
 def _print_modes(data: dict) -> None:
+    bodies = data["modes"][0]["shares"]
     rows = [
         (
             str(k),
             f"{mode['frequency']:.5g}",
             f"{mode['rad_per_s']:.6g}",
             mode["moves"],
-            f"{100 * mode['platform_share']:.0f}",
+            *(f"{100 * max(share, 0.0):.1f}" for share in mode["shares"].values()),
         )
         for k, mode in enumerate(data["modes"], 1)
     ]
-    print_rows(rows, ("mode", "Hz", "rad/s", "platform moves", "its energy [%]"))
+    energy = (f"{name} [%]" for name in bodies)
+    print_rows(rows, ("mode", "Hz", "rad/s", "platform moves", *energy))
+    typer.echo(f"motors held, {_held(data['gears'])}")
     x, y, z = (round(1e3 * value, 3) + 0.0 for value in data["sag"]["position"])
     typer.echo(f"sag under its weight: {x:.3f}, {y:.3f}, {z:.3f} mm")
     if "sensitivities" in data:
@@ -302,7 +319,16 @@ def _print_modes(data: dict) -> None:
         print_rows(shown, ("parameter", "value", f"% of mode {given['mode']} per %"))
 
 
-def _converging(asked: _Asked, at: tuple[str, str, str] | None, table: Path | None) -> Shown:
+def _held(gears: list[float] | None) -> str:
+    """What is between motors and arms."""
+    if gears is None:
+        return "gears rigid: the file has no coupling_stiffness"
+    alike = len(set(gears)) == 1
+    shown = ", ".join(f"{k:.5g}" for k in (gears[:1] if alike else gears))
+    return f"gears of {shown} N m/rad at the arms"
+
+
+def _converging(asked: _Asked, at: str | None, table: Path | None) -> Shown:
     import numpy as np
 
     from triskele.flexible import modes as found_by
@@ -522,16 +548,27 @@ def _responded(
 
         note(f"wrote {save_figure(response_figure(asked.robot, found, after), drawing)}")
     data = _response_summary(found, after)
+    missing: dict = data["left_out"]  # pyright: ignore[reportAssignmentType]
+    if missing["share"] > _SMALL and missing["displacement"] > _SEEN * tolerance:
+        note(
+            f"warning: deflections are not small at {missing['time']:.3g} s: what a linear model "
+            f"leaves out there is about {100 * missing['share']:.2g} % of the largest deviation"
+        )
     return data, lambda: _print_response(data)
 
 
 def _response_summary(found: "Response", after: "Settling | None") -> dict[str, object]:
-    strains = found.strains()
+    from triskele.flexible.second_order import left_out
+
+    strains, missing = found.strains(), left_out(found)
+    gears = found.robot.gears
     data: dict[str, object] = {
         "samples": len(found.t),
         "duration": float(found.t[-1] - found.t[0]),
         "unknowns": found.robot.unknowns,
         "damping": found.damping._asdict(),
+        "gears": None if gears is None else gears.stiffness.tolist(),
+        "left_out": {**missing._asdict(), "unit": "m"},
         "deviation": {
             axis: {"least": float(low), "greatest": float(high), "end": float(end), "unit": unit}
             for values, names, unit in (
@@ -583,6 +620,12 @@ def _print_response(data: dict) -> None:
     worst = max(data["stress"], key=lambda name: data["stress"][name]["greatest"])
     stress = 1e-6 * data["stress"][worst]["greatest"]
     typer.echo(f"largest stress {stress:.4g} MPa, in {worst.replace('_', ' ')}")
+    typer.echo(_held(data["gears"]))
+    missing = data["left_out"]
+    typer.echo(
+        f"left out by small deflections: about {1e3 * missing['displacement']:.2g} mm, "
+        f"{100 * missing['share']:.2g} % of the largest deviation"
+    )
     if "settling" not in data:
         return
     after = data["settling"]

@@ -44,8 +44,8 @@ def excite(
     duration: Annotated[str | None, option("Of the motion [s].", "6 s")] = None,
     terms: Annotated[int, typer.Option(help="Harmonics, or pieces of a spline.", **Count)] = 10,
     rate: Annotated[str | None, option("Samples per second [Hz].", "500 Hz")] = None,
-    seed: Annotated[int, typer.Option(help="Of the random motions.", **Count)] = 0,
-    steps: Annotated[int, typer.Option(help="Of the search.", **Count)] = 150,
+    seed: Annotated[int, typer.Option(help="Seed of the random motions.", **Count)] = 0,
+    steps: Annotated[int, typer.Option(help="Steps of the search.", **Count)] = 150,
     log: Annotated[
         Path | None, typer.Option(help="Write what the robot of the file would log (.csv).")
     ] = None,
@@ -136,6 +136,12 @@ Logs = Annotated[list[Path], typer.Option("--log", help="A log to fit; repeat it
 Held = Annotated[
     list[Path] | None, typer.Option("--hold-out", help="A log to judge by, not fitted.")
 ]
+Loaded = Annotated[
+    list[Path] | None, typer.Option("--loaded", help="A log to fit, with the mass of --added.")
+]
+Added = Annotated[
+    str | None, option("Known mass on the flange in the logs of --loaded [kg].", "none")
+]
 Arms = Annotated[
     list[Path] | None, typer.Option("--arms", help="A log of the arms alone, robot taken apart.")
 ]
@@ -145,6 +151,8 @@ def identify(
     robot: RobotName,
     log: Logs,
     hold_out: Held = None,
+    loaded: Loaded = None,
+    added: Added = None,
     arms: Arms = None,
     payload: Carried = None,
     payload_centre: CarriedCentre = None,
@@ -178,6 +186,7 @@ def identify(
     drawing = output_path(figure, *FIGURES)
     described, _ = built(robot)
     carried = carried_payload(described, payload, payload_centre, payload_inertia)
+    heavier = carried_payload(described, added, None, None, name="--added")
     options = IdentificationOptions(
         cutoff=None if cutoff is None else positive(cutoff, "Hz", "--cutoff", 0.0),
         window=window,
@@ -186,8 +195,8 @@ def identify(
         weighed=weighed,
         trusted=not check,
     )
-    tables = [[read_table(path) for path in paths or ()] for paths in (log, hold_out, arms)]
-    found = _identified(described, tables, carried, options)
+    tables = [[read_table(path) for path in paths or ()] for paths in (log, hold_out, arms, loaded)]
+    found = _identified(described, tables, (carried, heavier), options)
     _write(found, target, page, drawing)
     data = found.verdict.to_dict() | {"robot": described.name}
     give(data, None, json, lambda: _print_verdict(found.verdict))
@@ -195,12 +204,23 @@ def identify(
 
 
 def _identified(
-    described: object, tables: list, carried: "Payload | None", options: object
+    described: object,
+    tables: list,
+    payloads: "tuple[Payload | None, Payload | None]",
+    options: object,
 ) -> "Identified":
     from triskele.identification.identify import identify as fitted
 
-    logs, held, arms = tables
-    return fitted(described, logs, held, arms=arms, payload=carried, options=options)  # pyright: ignore[reportArgumentType]
+    logs, held, arms, loaded = tables
+    payload, added = payloads
+    return fitted(
+        *(described, logs, held),  # pyright: ignore[reportArgumentType]
+        arms=arms,
+        payload=payload,
+        loaded=loaded,
+        added=added,
+        options=options,  # pyright: ignore[reportArgumentType]
+    )
 
 
 def _write(
@@ -233,16 +253,16 @@ def _print_verdict(verdict: "Verdict") -> None:
     if verdict.held_out is not None:
         header += ["held out", "base held out"]
         columns += [verdict.held_out.consistent, verdict.held_out.base]
-    header.append("white %")
+    header.append("independent %")
     rows = [
-        (str(k + 1), *(f"{column[k]:.4g}" for column in columns), f"{100 * white:.0f}")
-        for k, white in enumerate(verdict.whiteness)
+        (str(k + 1), *(f"{column[k]:.4g}" for column in columns), f"{100 * share:.0f}")
+        for k, share in enumerate(verdict.effective)
     ]
     typer.echo("root mean squares [N m, N]")
     print_rows(rows, header)
     typer.echo("")
     rows = [
-        (p.formula, f"{p.value:.4g}", f"{p.half_interval:.2g}", f"{p.file:.4g}", p.unit)
+        (p.formula, f"{p.value:.4g}", p.plus_minus, f"{p.file:.4g}", p.unit)
         for p in verdict.parameters
     ]
     print_rows(rows, (f"base parameters ({verdict.rank})", "value", "+- 95 %", "file", "unit"))

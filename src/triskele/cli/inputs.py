@@ -10,7 +10,7 @@ from triskele.errors import InputError, UnitError, did_you_mean
 from triskele.units import read_quantity
 
 if TYPE_CHECKING:
-    from jaxtyping import Array
+    import numpy as np
 
     from triskele.description.schema import Robot
     from triskele.kinematics.mechanism import AbstractMechanism, Coordinate
@@ -51,25 +51,59 @@ def positive(text: str | None, unit: str, place: str, default: float) -> float:
     return value
 
 
-def vector(
-    texts: Sequence[str], coordinates: "tuple[Coordinate, ...]", what: str, option: str = ""
-) -> "Array":
-    """One number per coordinate, in SI units; the turn of a fourth axis may be left out.
+def turns_a_flange(coordinates: "tuple[Coordinate, ...]") -> bool:
+    """Whether the last one turns a flange: the one angle beside lengths, or a drive of its own.
 
-    `what` is measured, such as "the pose of d3s_800"; `option` is named if it was one.
+    Users may leave it out, and it stays zero.
     """
-    import jax.numpy as jnp
+    *others, last = coordinates
+    alone = last.unit == "rad" and all(c.unit == "m" for c in others)
+    return bool(others) and (alone or last.drive != others[0].drive)
 
-    given = [*texts, "0"] if len(texts) == 3 and len(coordinates) == 4 else texts
+
+def vector(
+    texts: Sequence[str],
+    coordinates: "tuple[Coordinate, ...]",
+    what: str,
+    option: str = "",
+    *,
+    flange: bool | None = None,
+) -> "np.ndarray":
+    """One number per coordinate, in SI units; that of a `flange` may be left out.
+
+    `what` is measured, such as "the pose of d3s_800"; `option` is named if it was one. Whether the
+    last coordinate is that of a flange is seen from the coordinates, unless it is said.
+    """
+    import numpy as np
+
+    flange = turns_a_flange(coordinates) if flange is None else flange
+    given = [*texts, "0"] if flange and len(texts) == len(coordinates) - 1 else texts
     place = f"{option}: " if option else ""
     if len(given) != len(coordinates):
         names = ", ".join(f"{name} [{unit}]" for name, unit in coordinates)
         raise InputError(
             f"{place}{what} is {len(coordinates)} numbers, {names}; {len(given) or 'none'} given."
         )
-    return jnp.array(
+    return np.array(
         [number(text, c.unit, place + c.name) for text, c in zip(given, coordinates, strict=True)]
     )
+
+
+def named_numbers(
+    text: str, coordinates: "tuple[Coordinate, ...]", option: str
+) -> dict[str, float]:
+    """What `a=10deg,z=-0.9` says, in SI units."""
+    units, found = {c.name: c.unit for c in coordinates}, {}
+    for part in text.split(","):
+        name, equals, value = (piece.strip() for piece in part.partition("="))
+        if not equals:
+            example = f"{coordinates[-1].name}=0.1"
+            raise InputError(f"{option}: '{part}' is no name with a value, such as {example}.")
+        if name not in units:
+            hint = did_you_mean(name, list(units))
+            raise InputError(f"{option}: there is no coordinate '{name}'. {hint}")
+        found[name] = number(value, units[name], f"{option}: {name}")
+    return found
 
 
 def whole(text: str) -> int:

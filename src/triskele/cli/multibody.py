@@ -17,13 +17,13 @@ from triskele.cli.output import (
     write_columns,
 )
 from triskele.cli.payloads import Carried, CarriedCentre, CarriedInertia, carried_payload
-from triskele.cli.shapes import Asked, made, shaped
+from triskele.cli.shapes import USUAL, Asked, made, option, shaped
 from triskele.errors import InputError, UnknownName, did_you_mean
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from triskele.description.mechanism import Mechanism
+    from triskele.description.mechanism import DriveRows, Mechanism
     from triskele.description.schema import Robot
     from triskele.multibody.integrate import Actuation, Run
     from triskele.multibody.reactions import JointReactions
@@ -40,15 +40,15 @@ _LISTED = 30
 def reactions(
     robot: RobotName,
     motion: Annotated[
-        str, typer.Option(help="Kind of motion (see `motion --help`), or a table of samples.")
-    ] = "pick-and-place",
+        str | None, option("Kind of motion (see `motion --help`), or a table of samples.", USUAL)
+    ] = None,
     payload: Carried = None,
     payload_centre: CarriedCentre = None,
     payload_inertia: CarriedInertia = None,
     rods: Annotated[str, typer.Option(help="Model of the rods: built, isostatic, distance.")] = (
         "built"
     ),
-    driven: Annotated[str, typer.Option(help="What is driven: motors or platform.")] = "motors",
+    driven: Annotated[str, typer.Option(help="Driven part: motors or platform.")] = "motors",
     frictionless: Annotated[bool, typer.Option(help="Leave friction out.")] = False,
     options: "Mapping[str, str | int]" = {},  # noqa: B006 (replaced by `shaped`)
     json: AsJson = False,
@@ -71,7 +71,7 @@ def reactions(
     if isinstance(described, Mechanism):
         refused = {"--payload": payload, "--payload-centre": payload_centre}
         refused |= {"--payload-inertia": payload_inertia, "--frictionless": frictionless or None}
-        refused |= {"--motion": None if motion == "pick-and-place" else motion}
+        refused |= {"--motion": motion}
         refused |= {"--rods": None if rods == "built" else rods}
         refused |= {"--driven": None if driven == "motors" else driven}
         _refuse(described.name, refused)
@@ -99,7 +99,7 @@ class _Found(NamedTuple):
 
 def _of_robot(
     robot: "Robot",
-    kind: str,
+    kind: str | None,
     options: "Mapping[str, str | int]",
     payload: object,
     kinds: dict,
@@ -151,7 +151,7 @@ def _of_mechanism(mechanism: "Mechanism", options: "Mapping[str, str | int]") ->
     if model.actuation.signal is not None:
         drive = jax.vmap(model.actuation.drive)(jax.numpy.asarray(run.t))
     states = jax.tree.map(jax.numpy.asarray, run.states)
-    efforts = None if model.system.prescribed else jax.numpy.asarray(run.effort)
+    efforts = jax.numpy.asarray(run.effort)
     held = held_by(model.system, states, efforts, drive)
     freedom = mobility(model.system.with_free_motors(), model.start)
     return _Found(model.system, run.t, held, freedom)
@@ -285,6 +285,8 @@ class Order(NamedTuple):
     torque: str | None
     integrator: str | None
     step: str | None
+    speed: str | None = None  #: of the joints of a mechanism
+    drives: str | None = None  #: a table
 
 
 def simulate_mechanism(
@@ -293,15 +295,55 @@ def simulate_mechanism(
     order: Order,
     files: tuple[Path | None, Path | None],
 ) -> dict[str, object]:
-    """Run a mechanism file as its motors say, or with other constant efforts."""
+    """Run a mechanism file as it says, or with other efforts, drives and speeds at the start."""
     from triskele.multibody.from_file import from_file
 
     _refuse(mechanism.name, refused)
-    model = from_file(mechanism)
+    model = from_file(
+        mechanism, _drive_tables(mechanism, order.drives), _speeds(mechanism, order.speed)
+    )
     actuation = told_efforts(model.system, order.torque, model.actuation)
     return simulate_system(
         mechanism.title, mechanism.name, model.system, model.start, actuation, order, files
     )
+
+
+def _drive_tables(mechanism: "Mechanism", path: str | None) -> "dict[str, DriveRows]":
+    """What the joints follow that have a column in a table."""
+    from triskele.description.mechanism import drive_rows
+    from triskele.description.tables import read_table
+
+    if path is None:
+        return {}
+    table, found = read_table(path), {}
+    for column in table.names:
+        name = column.removesuffix("_q") if column not in mechanism.joints else column
+        if name in mechanism.joints:
+            sliding = mechanism.joints[name].kind == "prismatic"
+            found[name] = drive_rows(table, column, sliding=sliding)
+    if not found:
+        columns, joints = (", ".join(names) for names in (table.names, mechanism.joints))
+        raise InputError(
+            f"{path}: no column has the name of a joint of {mechanism.name}; columns are "
+            f"{columns}, joints {joints}."
+        )
+    return found
+
+
+def _speeds(mechanism: "Mechanism", text: str | None) -> dict[str, float]:
+    """Speeds of joints, such as crank=2rad/s,slide=0.1m/s."""
+    found: dict[str, float] = {}
+    for item in text.split(",") if text is not None else ():
+        name, equals, value = (part.strip() for part in item.partition("="))
+        if not equals:
+            raise InputError(
+                f"--speed: '{item}' names no joint; write, for example, "
+                f"{next(iter(mechanism.joints), 'crank')}=2rad/s."
+            )
+        joint = mechanism.joints.get(name)
+        unit = "m/s" if joint is not None and joint.kind == "prismatic" else "rad/s"
+        found[name] = number(value, unit, f"--speed: {name}")
+    return found
 
 
 def simulate_system(
@@ -312,9 +354,12 @@ def simulate_system(
     actuation: "Actuation",
     order: Order,
     files: tuple[Path | None, Path | None],
+    body: str = "",
 ) -> dict[str, object]:
-    """Run, write the files, and return what there is to say."""
+    """Run, write the files, and return what there is to say; a figure shows the way of `body`."""
     run = _run(system, start, actuation, order)
+    if run.ended is not None and len(run.t) < 2:
+        raise InputError(f"{name}: the motion ended {run.ended}.")
     table, drawing = files
     if table is not None:
         from triskele.export.multibody import run_table
@@ -324,7 +369,7 @@ def simulate_system(
         from triskele.reports.figures import save_figure
         from triskele.reports.multibody_figures import run_figure
 
-        save_figure(run_figure(title, system, run), drawing)
+        save_figure(run_figure(title, system, run, body), drawing)
         note(f"wrote {drawing}")
     return _run_summary(name, system, run)
 
@@ -355,7 +400,10 @@ def _run(system: "System", start: "State", actuation: "Actuation", order: Order)
 
 
 def told_efforts(system: "System", torque: str | None, given: "Actuation") -> "Actuation":
-    """`given`, or the constant efforts of the option --torque instead."""
+    """`given`, with the constant efforts of the option --torque instead of its own.
+
+    Motors that follow drives have none.
+    """
     import jax.numpy as jnp
 
     from triskele.export.multibody import motor_names, motor_units
@@ -363,18 +411,22 @@ def told_efforts(system: "System", torque: str | None, given: "Actuation") -> "A
 
     if torque is None:
         return given
-    if system.prescribed:
+    if system.prescribed and len(system.driven) == len(system.motors):
         raise InputError(f"{system.name}: its motors follow drives; --torque has no use.")
     texts = torque.split(",")
-    if len(texts) != len(system.motors):
+    free = [k for k, axis in enumerate(system.motors) if not axis.driven]
+    names, units = motor_names(system), motor_units(system)
+    if len(texts) != len(free):
+        free_names = ", ".join(names[k] for k in free) or "none"
+        what = "motors without a drive" if system.prescribed else "motors"
         raise InputError(
-            f"--torque: {system.name} has {len(system.motors)} motors "
-            f"({', '.join(motor_names(system)) or 'none'}); {len(texts)} efforts given."
+            f"--torque: {system.name} has {len(free)} {what} ({free_names}); "
+            f"{len(texts)} efforts given."
         )
-    places = zip(texts, motor_units(system), motor_names(system), strict=True)
-    return Actuation(
-        Constant(jnp.array([number(text, unit, f"--torque: {n}") for text, unit, n in places]))
-    )
+    efforts = [0.0] * len(names)
+    for k, text in zip(free, texts, strict=True):
+        efforts[k] = number(text, units[k], f"--torque: {names[k]}")
+    return Actuation(Constant(jnp.array(efforts)), given.signal)
 
 
 def _run_summary(name: str, system: "System", run: "Run") -> dict[str, object]:
@@ -392,6 +444,7 @@ def _run_summary(name: str, system: "System", run: "Run") -> dict[str, object]:
             }
             for k, body in enumerate(system.bodies)
         },
+        "joints": _joint_summary(system, run),
         "energy": {
             "unit": "J",
             "gained": float(run.energy[-1] - run.energy[0]),
@@ -401,6 +454,21 @@ def _run_summary(name: str, system: "System", run: "Run") -> dict[str, object]:
         },
         "violation": {"position": float(run.gap.max()), "velocity": float(run.slip.max())},
     }
+
+
+def _joint_summary(system: "System", run: "Run") -> list[dict[str, object]]:
+    """Angles, then lengths, of the joints that have one, at the start and the end."""
+    turning, sliding = system.gauges.turning, system.gauges.sliding
+    return [
+        {
+            "joint": name,
+            "unit": "rad" if k < len(turning) else "m",
+            "start": float(run.joint_q[0, k]),
+            "end": float(run.joint_q[-1, k]),
+            "end_rate": float(run.joint_qd[-1, k]),
+        }
+        for k, name in enumerate((*turning, *sliding))
+    ]
 
 
 def shown_length(value: float) -> str:

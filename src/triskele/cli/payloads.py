@@ -19,9 +19,14 @@ CarriedInertia = Annotated[
 
 
 def carried_payload(
-    robot: "Robot", mass: str | None, centre: str | None, inertia: str | None
+    robot: "Robot",
+    mass: str | None,
+    centre: str | None,
+    inertia: str | None,
+    *,
+    name: str = "--payload",
 ) -> "Payload | None":
-    """The payload that the options describe."""
+    """The payload that the options describe; that of the mass is called `name`."""
     from triskele.description.schema import Payload
 
     if mass is None:
@@ -36,12 +41,12 @@ def carried_payload(
     if mass.isidentifier():
         known = ", ".join(robot.payloads) or "none"
         raise InputError(
-            f"--payload: {robot.name} has no payload '{mass}' (it has {known}); give a mass, "
+            f"{name}: {robot.name} has no payload '{mass}' (it has {known}); give a mass, "
             "such as 2.5 or 2500g."
         )
-    value = number(mass, "kg", "--payload")
+    value = number(mass, "kg", name)
     if value <= 0:
-        raise InputError(f"--payload is {value:g} kg; a payload has a positive mass.")
+        raise InputError(f"{name} is {value:g} kg; a payload has a positive mass.")
     return Payload(
         mass=value,
         centre_of_mass=_three(centre, "m", "--payload-centre"),

@@ -24,24 +24,25 @@ from triskele.errors import InputError, UnknownName, did_you_mean
 if TYPE_CHECKING:
     from triskele.description.schema import Payload, Robot
     from triskele.description.tables import Table
-    from triskele.dynamics.limits import LimitUse
-    from triskele.dynamics.torques import MotionDemands
     from triskele.kinematics.mechanism import AbstractMechanism
-    from triskele.kinematics.motion import Motion
     from triskele.kinematics.path import AbstractPath
     from triskele.planning.plan import Plan
+    from triskele.planning.replay import Replay
+    from triskele.planning.why import Run
 
 _FORMATS = (".csv", ".parquet", ".npz", ".json", ".yaml", ".yml")
 _PERIOD = 1e-3  #: of samples, where the robot file has none [s]
 _LISTED = 8  #: limits in the table
 _WIDTH = 100  #: of wrapped lines
 _WORTH = 1e-5  #: gains below this are not printed [s]
-_APART = 0.03  #: gaps of s in which nothing binds, and that are not worth a word
+_SHORT = 0.01  #: part of the duration below which it is not worth a word that a limit binds
+_PER = ("way", "cycle")  #: what gains are of, for one way and for both
 _EXPECTED = {
     "step-start": "this method bounds them at 201 points and starts with a step of acceleration",
     "largest-speed": "this method bounds them at 201 points and starts with a step of acceleration",
     "no-jerk": "this method leaves jerks out",
-    "core": "this method leaves jerks out and holds limits at the nodes of its grid",
+    "core": "this method leaves jerks and RMS torques out and holds limits at the nodes of its "
+    "grid",
 }
 
 _CARRYING = {
@@ -172,6 +173,7 @@ class _Task(NamedTuple):
     method: str
     period: float  #: [s]
     cells: int
+    cells_given: bool
 
 
 def _task(name: str, given: Given, friction: bool, dwell: str | None, method: str) -> _Task:
@@ -192,6 +194,7 @@ def _task(name: str, given: Given, friction: bool, dwell: str | None, method: st
         method=method,
         period=_period(robot, given),
         cells=given.get("cells", 240),
+        cells_given="cells" in given,
     )
 
 
@@ -287,32 +290,9 @@ def _period(robot: "Robot", given: Given) -> float:
 # What is found
 
 
-class _Leg(NamedTuple):
-    """A plan, its samples, and what they take."""
-
-    plan: "Plan"
-    motion: "Motion"
-    demands: "MotionDemands"  #: of the payload as it is
-    uses: "tuple[LimitUse, ...]"  #: of each limit, whatever the payload is within its tolerance
-
-    @property
-    def exceeded(self) -> "list[LimitUse]":
-        """Limits beyond which the samples are by more than a plan tolerates."""
-        from triskele.planning.plan import TOLERATED
-
-        return [use for use in self.uses if use.use > TOLERATED]
-
-    @property
-    def step(self) -> float:
-        """Largest joint acceleration of the first sample, as a part of the largest of all."""
-        import numpy as np
-
-        qdd = np.abs(np.asarray(self.demands.joints.qdd))
-        return float((qdd[0] / np.maximum(qdd.max(axis=0), 1e-12)).max())
-
-
-def _planned(task: _Task, paths: "Sequence[AbstractPath]") -> list[_Leg]:
+def _planned(task: _Task, paths: "Sequence[AbstractPath]") -> "list[Replay]":
     from triskele.planning.plan import plan as planned
+    from triskele.planning.replay import replay
 
     plans, n = [], len(paths)
     with progress_bar("planning") as report:
@@ -329,59 +309,7 @@ def _planned(task: _Task, paths: "Sequence[AbstractPath]") -> list[_Leg]:
                 progress=lambda part, k=k: report((k + part) / n),
             )
             plans.append(found)
-    return [_replayed(task, found) for found in plans]
-
-
-def _replayed(task: _Task, found: "Plan") -> _Leg:
-    """The samples that are written, put to the exact model and all limits.
-
-    Limits are those of the plan, margins included; each extreme of the payload is put to them.
-    """
-    from triskele.dynamics.limits import tightest
-    from triskele.dynamics.torques import torques
-    from triskele.planning.limits import payload_cases
-
-    motion = found.motion(period=task.period)
-    limits = task.robot.limits
-    margin = task.margins.get("peak_torque", limits.margin)
-    robot = task.robot.model_copy(update={"limits": limits.model_copy(update={"margin": margin})})
-    cases = [
-        torques(robot, motion, case, friction=task.friction) for case in payload_cases(task.payload)
-    ]
-    planned = {(item.label, item.unit): item.allowed for item in found.limits}
-    rms = dict(zip(_rms_names(task), _rms(task, cases[0]), strict=True))
-    uses = []
-    for use in (use for demands in cases for use in demands.limits):
-        if use.name in rms:  # over motion and rest, of the payload as it is
-            use = use._replace(worst=rms[use.name], use=rms[use.name] / use.allowed)
-        allowed = planned.get((use.name, use.unit))
-        if allowed is not None:
-            use = use._replace(allowed=allowed, use=use.use * use.allowed / allowed)
-        uses.append(use)
-    return _Leg(found, motion, cases[0], tightest(uses))
-
-
-def _rms_names(task: _Task) -> list[str]:
-    words = ("torque" if c.unit == "rad" else "force" for c in task.mechanism.joint_coordinates)
-    return [f"RMS {word} of motor {k + 1}" for k, word in enumerate(words)]
-
-
-def _rms(task: _Task, demands: "MotionDemands") -> list[float]:
-    """Root mean square of each effort [N m, N], over the motion and the rest after it."""
-    if not task.dwell:
-        return demands.rms.tolist()
-    import equinox as eqx
-    import numpy as np
-
-    from triskele.dynamics.inverse import inverse_dynamics
-    from triskele.dynamics.robot import rigid
-    from triskele.numerics import tabulate
-
-    model = rigid(task.robot, task.payload, friction=task.friction)
-    x = np.asarray(task.mechanism.forward(demands.joints.q[-1]).value)[None, :]
-    held = np.concatenate(tabulate(eqx.Partial(inverse_dynamics, model))(x, 0 * x, 0 * x))
-    moving, whole = demands.t[-1], demands.t[-1] + task.dwell
-    return np.sqrt((demands.rms**2 * moving + held**2 * task.dwell) / whole).tolist()
+    return [replay(found, period=task.period) for found in plans]
 
 
 def _facts(task: _Task) -> tuple:
@@ -394,14 +322,18 @@ def _facts(task: _Task) -> tuple:
 # What is told
 
 
-def _summary(task: _Task, legs: list[_Leg]) -> dict[str, Any]:
+def _summary(task: _Task, legs: "list[Replay]") -> dict[str, Any]:
     import numpy as np
 
     from triskele.export.demands import effort_unit
+    from triskele.planning.replay import gains, unlimited, used_limits
 
-    duration = sum(leg.plan.duration for leg in legs)
+    plans = [leg.plan for leg in legs]
+    times = [plan.duration for plan in plans]
+    duration = sum(times)
     ways = 2 // len(legs)  # a plan of one way stands for the way back as well
-    mean = np.sqrt(np.mean([np.square(_rms(task, leg.demands)) for leg in legs], axis=0))
+    squares = np.array([np.square(leg.rms) for leg in legs])
+    mean = np.sqrt(np.average(squares, axis=0, weights=[time + task.dwell for time in times]))
     drives = {}
     for k, joint in enumerate(task.mechanism.joint_coordinates):
         effort = np.concatenate([leg.demands.tau[:, k] for leg in legs])
@@ -422,49 +354,19 @@ def _summary(task: _Task, legs: list[_Leg]) -> dict[str, Any]:
         "there_and_back": len(legs) > 1,
         "gap": max(leg.plan.gap for leg in legs),
         "drives": drives,
-        "limits": _limits(legs),
-        "gains": _gains(legs, ways),
-        "binding": [
-            [{"from": a, "to": b, "limit": label} for a, b, label in _runs(leg.plan)]
-            for leg in legs
-        ],
+        "limits": [item._asdict() | {"way": way + 1} for way, item in used_limits(plans)],
+        "gains": gains(plans),
+        "gains_per": _PER[len(legs) - 1],
+        "raised_by": 0.1,
+        "binding": [[_run_data(run) for run in plan.runs] for plan in plans],
+        "unlimited": [item._asdict() for item in unlimited(legs)],
+        "cells": {"asked": task.cells, "used": [_cells(plan) for plan in plans]},
         "replay": _replay_summary(task, legs),
         "assumptions": [fact._asdict() for fact in _facts(task)],
     }
 
 
-def _limits(legs: list[_Leg]) -> list[dict[str, Any]]:
-    """Each limit where it is used most, on whichever way."""
-    found: dict[str, dict[str, Any]] = {}
-    for way, leg in enumerate(legs):
-        for item in leg.plan.limits:
-            entry = item._asdict() | {"way": way + 1}
-            if item.label not in found or found[item.label]["use"] < item.use:
-                found[item.label] = entry
-    return sorted(found.values(), key=lambda item: (-round(item["use"], 6), item["price"] or 0.0))
-
-
-def _gains(legs: list[_Leg], ways: int) -> dict[str, float]:
-    """What a pick gains [s] if a limit of the file is raised by 10 %."""
-    found: dict[str, float] = {}
-    for leg in legs:
-        for key, gain in leg.plan.prices.items():
-            found[key] = found.get(key, 0.0) + ways * gain
-    return dict(sorted(found.items(), key=lambda pair: -pair[1]))
-
-
-def _runs(plan: "Plan") -> list[tuple[float, float, str]]:
-    """From where to where on the path a limit binds, and which; short gaps are closed."""
-    runs: list[tuple[float, float, str]] = []
-    for s, label in zip(plan.s.tolist(), plan.binding, strict=True):
-        if runs and label == runs[-1][2] and s - runs[-1][1] < _APART:
-            runs[-1] = (runs[-1][0], s, label)
-        elif label:
-            runs.append((s, s, label))
-    return runs
-
-
-def _replay_summary(task: _Task, legs: list[_Leg]) -> dict[str, Any]:
+def _replay_summary(task: _Task, legs: "list[Replay]") -> dict[str, Any]:
     worst = max((leg.uses[0] for leg in legs if leg.uses), key=lambda use: use.use, default=None)
     return {
         "samples": sum(len(leg.demands.t) for leg in legs) - len(legs) + 1,
@@ -511,7 +413,7 @@ def _print_limits(data: dict[str, Any]) -> None:
             f"{item['allowed']:.4g}",
             item["unit"],
             f"{100 * item['use']:.1f}",
-            f"{item['s']:.3f}",
+            "whole" if item["whole"] else f"{item['s']:.3f}",
         )
         for item in data["limits"][:_LISTED]
     ]
@@ -522,14 +424,24 @@ def _print_limits(data: dict[str, Any]) -> None:
     gains = [(key, f"{1e3 * gain:.2f}") for key, gain in data["gains"].items() if gain > _WORTH]
     if gains:
         typer.echo()
-        what = "cycle" if data["there_and_back"] else "pick"
-        print_rows(gains, ("if 10 % higher", f"gained per {what} [ms]"))
+        print_rows(gains, ("if 10 % higher", f"gained per {data['gains_per']} [ms]"))
     typer.echo()
+    short = _SHORT * data["duration"] / len(data["binding"])
     for runs, way in zip(data["binding"], ("there", "back"), strict=False):
-        texts = [f"s {run['from']:.3f}-{run['to']:.3f} {run['limit']}" for run in runs]
         on = f" {way}" if data["there_and_back"] else ""
-        text = f"binding{on}: {'; '.join(texts) or 'nothing'}"
+        text = f"binding{on}: {'; '.join(_run_texts(runs, short)) or 'nothing'}"
         typer.echo(textwrap.fill(text, _WIDTH, subsequent_indent="  ", break_on_hyphens=False))
+
+
+def _run_texts(runs: list[dict[str, Any]], short: float) -> list[str]:
+    """Where each limit binds; of touches shorter than `short` [s] only their number."""
+    texts = [f"{run['limit']} over the whole motion" for run in runs if run["whole"]]
+    local = [run for run in runs if not run["whole"]]
+    long = [run for run in local if run["lasts"] >= short]
+    texts += [f"s {run['from']:.3f}-{run['to']:.3f} {run['limit']}" for run in long or local]
+    if 0 < len(long) < len(local):
+        texts.append(f"and {len(local) - len(long)} more, each for less than {1e3 * short:.2g} ms")
+    return texts
 
 
 def _print_replay(replay: dict[str, Any]) -> None:
@@ -538,9 +450,18 @@ def _print_replay(replay: dict[str, Any]) -> None:
     typer.echo(f"replay: {replay['samples']} samples, every {1e3 * replay['period']:g} ms{most}")
 
 
-def _remark(task: _Task, legs: list[_Leg]) -> None:
+def _remark(task: _Task, legs: "list[Replay]") -> None:
     """Notes on what a user may not expect of the samples."""
+    from triskele.planning.replay import unlimited
+
     reason = _EXPECTED.get(task.method)
+    _remark_on_cells(task, legs)
+    for item in unlimited(legs):
+        names, keys = ", ".join(item.drives), ", ".join(item.keys)
+        note(
+            f"not limited: the {item.quantity} of {names}; the file has no {keys} there, and the "
+            f"plan asks for up to {item.peak:.4g} {item.unit}"
+        )
     for leg in legs:
         over = leg.exceeded
         if over:
@@ -556,8 +477,33 @@ def _remark(task: _Task, legs: list[_Leg]) -> None:
             note("the motion starts with a step of acceleration: no jerk limit holds there")
 
 
+def _remark_on_cells(task: _Task, legs: "list[Replay]") -> None:
+    """A number of cells that is given and cannot be used as it is."""
+    from triskele.planning.task import least_cells
+
+    if not task.cells_given:
+        return
+    least = max(least_cells(leg.plan.path, task.method) or 0 for leg in legs)
+    if not least:
+        note(f"--cells is not used: the method {task.method} has {_cells(legs[0].plan)} cells")
+    elif task.cells < least:
+        note(
+            f"--cells {task.cells} is fewer than the {least} that this path needs; {least} are used"
+        )
+
+
+def _cells(plan: "Plan") -> int:
+    """How many cells the profile has in the end."""
+    return len(plan.s) - 1 if plan.method == "core" else len(plan.profile.space.cells) - 1  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def _run_data(run: "Run") -> dict[str, Any]:
+    names = {"start": "from", "end": "to", "label": "limit"}
+    return {names.get(name, name): value for name, value in run._asdict().items()}
+
+
 def _drawn(
-    task: _Task, legs: list[_Leg], table: Path | None, drawing: Path | None
+    task: _Task, legs: "list[Replay]", table: Path | None, drawing: Path | None
 ) -> "tuple[Table | None, Any]":
     """The table and the figure, made before anything is written."""
     samples, figure = None, None
@@ -569,7 +515,8 @@ def _drawn(
     if drawing is not None:
         from triskele.reports.plan_figures import plan_figure
 
-        figure = plan_figure(legs[0].plan, legs[0].demands)
+        there, *back = [(leg.plan, leg.demands) for leg in legs]
+        figure = plan_figure(*there, *back)
     return samples, figure
 
 

@@ -1,6 +1,7 @@
 """The commands `sense` and `encoders`: what encoders know about bending rods."""
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -27,10 +28,11 @@ if TYPE_CHECKING:
     from triskele.sensing.sense import Sensed
     from triskele.sensing.trial import EncoderTrial, Truth
 
+_SHOWN = 4  #: contributions to a deviation that are printed
 _FACTS = ("geometry", "bodies.rod", "bodies.platform", "sections", "materials", "encoders")
 LogFile = Annotated[Path, typer.Option("--log", help="Table of encoders (.csv, .parquet).")]
 Sensor = Annotated[str, typer.Option(help="modal, chord or observer.")]
-Ends = Annotated[str, typer.Option(help="Of the modal sensor's rods, as clamped-free.")]
+Ends = Annotated[str, typer.Option(help="Ends of the modal sensor's rods, as clamped-free.")]
 Closure = Annotated[str, typer.Option(help="corrected, bent, published or rigid.")]
 Window = Annotated[
     int | None,
@@ -50,6 +52,12 @@ Blind = Annotated[
 ]
 
 
+Fitting = Annotated[
+    str | None,
+    typer.Option("--fit", help="Find zeros of encoders, or E of the rods: zeros, E or zeros,E."),
+]
+
+
 def sense(
     robot: RobotName,
     log: LogFile,
@@ -61,6 +69,7 @@ def sense(
     unknown: Annotated[str | None, option("What the observer's model misses.", "0.1 m/s^2")] = None,
     memory: Annotated[str | None, option("For how long that persists.", "0.1 s")] = None,
     noise: Annotated[str | None, option("Of its encoders, beyond their bits.", "1e-4 rad")] = None,
+    fit: Fitting = None,
     payload: Carried = None,
     payload_centre: CarriedCentre = None,
     payload_inertia: CarriedInertia = None,
@@ -71,7 +80,7 @@ def sense(
     """Deflection of the rods, and the true position of the tool, from a log of encoders.
 
     The log has t [s], q1 to q3 [rad] of the motors, and wrist1 to wrist3 [rad], or elbow1 to
-    elbow3, of encoders on passive joints.
+    elbow3, of encoders on passive joints. Every +- is one standard deviation.
 
     Example: triskele sense omron_mini_delta_platens --log log.csv --out sensed.csv
     """
@@ -97,17 +106,13 @@ def sense(
         window=window,
         tuning=tuning,
         encoders=not motors_only,
+        fit=_fitting(fit),
     )
-    if table is not None:
-        write_columns(found.to_table(), table)
-    if drawing is not None:
-        from triskele.reports.figures import save_figure
-        from triskele.reports.sensing_figures import sensed_figure
-
-        note(f"wrote {save_figure(sensed_figure(described, found), drawing)}")
+    _write_sensed(described, found, table, drawing)
     data = _summary(described.name, found)
     give(data, None, json, lambda: _print_sensed(data))
     _note_perfect(described)
+    _note_log(found)
     note_assumptions(described.assumptions(*_FACTS), robot)
 
 
@@ -125,7 +130,37 @@ def _note_perfect(robot: "Robot") -> None:
     """Say which encoders have no bits in the file: their share of uncertainty is not known."""
     for key, whose in (("motor_bits", "motors"), ("passive_bits", "passive joints")):
         if getattr(robot.encoders, key, None) is None:
-            note(f"note: encoders.{key} is not in the file; encoders of {whose} count as perfect")
+            note(
+                f"note: encoders.{key} is not in the file; encoders of {whose} count as fine as "
+                "the log shows"
+            )
+
+
+def _fitting(text: str | None) -> tuple[str, ...]:
+    return () if text is None else tuple(part.strip() for part in text.split(","))
+
+
+def _write_sensed(
+    robot: "Robot", found: "Sensed", table: Path | None, drawing: Path | None
+) -> None:
+    if table is not None:
+        write_columns(found.to_table(), table)
+    if drawing is not None:
+        from triskele.reports.figures import save_figure
+        from triskele.reports.sensing_figures import sensed_figure
+
+        note(f"wrote {save_figure(sensed_figure(robot, found), drawing)}")
+
+
+def _note_log(found: "Sensed") -> None:
+    """Remarks on the log, and which standard deviations are usual ones, not those of the file."""
+    for remark in found.remarks:
+        note(f"note: {remark}")
+    fitted = () if found.fit is None else found.fit.keys
+    stated = [each for each in found.deviations.assumptions if each.key not in fitted]
+    if stated:
+        values = ", ".join(f"{each.key} = {each.text}" for each in stated)
+        note(f"assumed, not in the file: {values}")
 
 
 def _summary(name: str, found: "Sensed") -> dict:
@@ -139,7 +174,7 @@ def _summary(name: str, found: "Sensed") -> dict:
         return np.abs(values[edge : len(values) - edge]).max(axis=0).tolist()
 
     moved = np.linalg.norm(found.tool - found.rigid, axis=1)
-    return {
+    data = {
         "robot": name,
         "sensor": found.sensor,
         "samples": len(found.t),
@@ -147,37 +182,67 @@ def _summary(name: str, found: "Sensed") -> dict:
         "deflection": {"unit": "m", "largest": largest(found.deflection)},
         "deviation": {"unit": "m", "largest": largest(found.deflection_deviation)},
         "speed": {"unit": "m/s", "largest": largest(found.speed)},
+        "speed_deviation": {"unit": "m/s", "largest": largest(found.speed_deviation)},
         "acceleration": {"unit": "m/s^2", "largest": largest(found.acceleration)},
+        "acceleration_deviation": {
+            "unit": "m/s^2",
+            "largest": largest(found.acceleration_deviation),
+        },
         "tool": {
             "unit": "m",
             "from_rigid": float(moved.max()),
             "deviation": float(np.linalg.norm(found.tool_deviation, axis=1).max()),
         },
+        "contributions": [item._asdict() for item in found.contributions],
+        "assumed_deviations": {each.key: each.value for each in found.deviations.assumptions},
+        "remarks": list(found.remarks),
     }
+    if found.fit is not None:
+        data["fit"] = [item._asdict() | {"seen": item.seen} for item in found.fit.found]
+    return data
 
 
 def _print_sensed(data: dict) -> None:
     rows = []
     for i in range(3):
         values = [data[key]["largest"][i] for key in ("deflection", "deviation")]
+        rates = ("speed", "speed_deviation", "acceleration", "acceleration_deviation")
         rows.append(
             (
                 f"limb {i + 1}",
                 *(f"{1e3 * value:.4f}" for value in values),
-                f"{data['speed']['largest'][i]:.4g}",
-                f"{data['acceleration']['largest'][i]:.4g}",
+                *(f"{data[key]['largest'][i]:.4g}" for key in rates),
             )
         )
     typer.echo(
         f"{data['sensor']} sensor, {data['samples']} samples in {data['duration']['value']:g} s"
     )
-    header = ("largest", "deflection mm", "+- mm", "speed m/s", "acceleration m/s^2")
-    print_rows(rows, header)
+    header = ("largest", "deflection mm", "+- mm", "speed m/s", "+- m/s")
+    print_rows(rows, (*header, "acceleration m/s^2", "+- m/s^2"))
     tool = data["tool"]
     typer.echo(
         f"tool: up to {1e6 * tool['from_rigid']:.2f} um from where rigid rods would hold it, "
         f"+- {1e6 * tool['deviation']:.2f} um"
     )
+    for key, what in (("deflection", "+- of deflections"), ("tool", "+- of the tool")):
+        parts = sorted(data["contributions"], key=lambda item: -item[key])[:_SHOWN]
+        shown = ", ".join(f"{i['name']} {100 * i[key]:.0f} %" for i in parts if i[key] >= 5e-3)
+        typer.echo(f"{what}, parts of the variance: {shown or 'none'}")
+    _print_fit(data.get("fit", ()))
+
+
+def _print_fit(fitted: "Sequence[dict]") -> None:
+    """Zeros in degrees and E in percent, and whether the log says more than the file."""
+    if not fitted:
+        return
+    rows = []
+    for item in fitted:
+        zero = item["unit"] == "rad"
+        scale = math.degrees(1.0) if zero else 100.0
+        name = f"zero of {item['name']} [deg]" if zero else "E against the file [%]"
+        numbers = (f"{scale * item[key]:.4f}" for key in ("value", "deviation", "before"))
+        rows.append((name, *numbers, "yes" if item["seen"] else "no"))
+    print_rows(rows, ("fitted", "value", "+-", "+- before", "seen"))
 
 
 # Which encoder?
@@ -214,9 +279,9 @@ def _named(text: str) -> tuple[str, ...]:
 def encoders(
     robot: RobotName,
     motion: Annotated[str, typer.Option(help="Kind of motion, or a table.")] = "pick-and-place",
-    bits: Annotated[str, typer.Option(help="Of the encoders at the wrists.")] = "12-23",
+    bits: Annotated[str, typer.Option(help="Bits of the encoders at the wrists.")] = "12-23",
     rates: Annotated[str | None, option("Of sampling [Hz], as 500,1000.", "the file's")] = None,
-    sensors: Annotated[str, typer.Option(help="To be tried.")] = "chord,observer",
+    sensors: Annotated[str, typer.Option(help="Sensors to be tried.")] = "chord,observer",
     payload: Carried = None,
     payload_centre: CarriedCentre = None,
     payload_inertia: CarriedInertia = None,
@@ -272,8 +337,10 @@ def encoders(
 
 
 def _simulated(asked: Asked, motion: str, carried: "Payload | None") -> "Truth":
+    from triskele.sensing.rods import soft_rods
     from triskele.sensing.trial import simulated
 
+    soft_rods(asked.robot, carried)  # says if there are none, before any motion is made
     samples = made(asked, motion)
     beyond = checked(asked, samples)
     if beyond:

@@ -12,16 +12,15 @@ from typing import TYPE_CHECKING, Annotated, Any, Generic, NamedTuple, TypeVar
 
 import typer
 
-from triskele.cli.inputs import number, vector, whole
+from triskele.cli.inputs import number, turns_a_flange, vector, whole
 from triskele.errors import InputError, OutOfReach, UnknownName, did_you_mean
 
 if TYPE_CHECKING:
-    from jaxtyping import Array
-
     from triskele.description.schema import Robot
-    from triskele.kinematics.mechanism import AbstractMechanism
+    from triskele.kinematics.mechanism import AbstractMechanism, Coordinate
     from triskele.kinematics.motion import Motion
     from triskele.kinematics.path import AbstractPath, Rounded
+    from triskele.numerics import AnyArray
 
 
 def option(help: str, default: str = "") -> typer.models.OptionInfo:
@@ -39,6 +38,7 @@ _SHAPING = {
     "centre": Annotated[str | None, option("Middle of a circle or series.", "home")],
     "move": Annotated[str | None, option("Displacement of an inverted-u.")],
     "radius": Annotated[str | None, option("Of a circle, or of corners [m].", "fits")],
+    "plane": Annotated[str | None, option("Of a circle, as x,z: two lengths.", "level")],
     "length": Annotated[str | None, option("Across, of pick-and-place [m].", "fits")],
     "height": Annotated[str | None, option("Up, of pick-and-place [m].", "fits")],
     "amplitude": Annotated[str | None, option("Of a series or sine, one or each.", "fits")],
@@ -58,7 +58,8 @@ _ROUTING = {
     "end": Annotated[str | None, option("Last pose of a line.")],
     "centre": Annotated[str | None, option("Middle of a circle.", "home")],
     "radius": Annotated[str | None, option("Of a circle, or of corners [m].", "fits")],
-    "length": Annotated[str | None, option("Across, along y [m].", "fits")],
+    "plane": Annotated[str | None, option("Of a circle, as x,z: two lengths.", "level")],
+    "length": Annotated[str | None, option("Across [m].", "fits")],
     "height": Annotated[str | None, option("Up [m].", "fits")],
     "corner": Annotated[str | None, option("Of a u-turn; the smaller, the sharper [m].", "fits")],
     "vertical": Annotated[int | None, _count("Spans of each vertical leg of u-turn-legs.", "3")],
@@ -117,12 +118,17 @@ class Asked(NamedTuple):
     options: Mapping[str, str | int]
 
     @property
-    def names(self) -> tuple[str, ...]:
-        """Of the platform coordinates."""
-        return tuple(c.name for c in self.mechanism.platform_coordinates)
+    def coordinates(self) -> "tuple[Coordinate, ...]":
+        """Of the platform."""
+        return self.mechanism.platform_coordinates
 
     @property
-    def home(self) -> "Array":
+    def names(self) -> tuple[str, ...]:
+        """Of the platform coordinates."""
+        return tuple(c.name for c in self.coordinates)
+
+    @property
+    def home(self) -> "AnyArray":
         """Platform coordinates of the pose the robot is drawn in."""
         from triskele.numerics import stacked
 
@@ -130,8 +136,8 @@ class Asked(NamedTuple):
 
     @property
     def size(self) -> float:
-        """Length [m] of a rod or bar."""
-        return float(self.mechanism.scales().loops[0])
+        """Of the robot [m]: its longest rod or bar."""
+        return float(self.mechanism.size)
 
     @property
     def duration(self) -> float:
@@ -152,13 +158,18 @@ class Asked(NamedTuple):
             raise InputError(f"--{key} is {value:g} {unit}; it must be positive.")
         return value
 
-    def pose(self, key: str) -> "Array | None":
+    def pose(self, key: str) -> "AnyArray | None":
         """The option `key` as platform coordinates, None if it was not given."""
         if key not in self.options:
             return None
         texts = str(self.options[key]).split(",")
-        coordinates = self.mechanism.platform_coordinates
-        return vector(texts, coordinates, f"a pose of {self.robot.name}", f"--{key}")
+        return vector(texts, self.coordinates, f"a pose of {self.robot.name}", f"--{key}")
+
+    @property
+    def plane(self) -> list[str] | None:
+        """The two coordinates of a circle, None if they were not given."""
+        given = self.options.get("plane")
+        return None if given is None else [name.strip() for name in str(given).split(",")]
 
 
 # Kinds of motion; what is not given fits the robot
@@ -179,7 +190,7 @@ def _line(asked: Asked) -> "Motion":
         duration=asked.duration,
         law=motions.LAWS[name],
         rate=asked.rate,
-        coordinates=asked.names,
+        coordinates=asked.coordinates,
     )
 
 
@@ -191,21 +202,26 @@ def _circle(asked: Asked) -> "Motion":
         asked.home if centre is None else centre,
         0.1 * asked.size if radius is None else radius,
         period=asked.duration,
+        plane=asked.plane,
         rate=asked.rate,
+        coordinates=asked.coordinates,
     )
 
 
 def _inverted_u(asked: Asked) -> "Motion":
     from triskele.kinematics import motion as motions
 
-    first, step = asked.pose("start"), asked.pose("move")
+    first, step, up = asked.pose("start"), asked.pose("move"), _up(asked)
     if first is None or step is None:
+        move = dict.fromkeys(asked.names, "0") | {_across(asked): "0.1", up: "0.05"}
         raise InputError(
             f"An inverted-u needs --start and --move, such as --start {_example(asked)} "
-            "--move 0.1,0,0.05."
+            f"--move {','.join(move.values())}."
         )
     times = [asked.duration * k / 4 for k in range(5)]
-    return motions.inverted_u(first, step, times=times, rate=asked.rate)
+    return motions.inverted_u(
+        first, step, times=times, rate=asked.rate, up=up, coordinates=asked.coordinates
+    )
 
 
 def _fourier(asked: Asked) -> "Motion":
@@ -229,7 +245,7 @@ def _fourier(asked: Asked) -> "Motion":
         cosine,
         period=asked.duration,
         rate=asked.rate,
-        coordinates=asked.names,
+        coordinates=asked.coordinates,
     )
 
 
@@ -244,7 +260,7 @@ def _sine(asked: Asked) -> "Motion":
         phase=_phase(asked),
         duration=asked.duration,
         rate=asked.rate,
-        coordinates=asked.names,
+        coordinates=asked.coordinates,
     )
 
 
@@ -267,21 +283,22 @@ def _joint_sine(asked: Asked) -> "Motion":
     )
 
 
-def _phase(asked: Asked) -> "Array | None":
+def _phase(asked: Asked) -> "AnyArray | None":
     """Of each coordinate [rad], None if it was not given."""
     if "phase" not in asked.options:
         return None
     from triskele.kinematics.mechanism import Coordinate
 
-    angles = tuple(Coordinate(c.name, "rad") for c in asked.mechanism.platform_coordinates)
-    return vector(str(asked.options["phase"]).split(","), angles, "a phase", "--phase")
+    angles = tuple(Coordinate(c.name, "rad") for c in asked.coordinates)
+    texts, turns = str(asked.options["phase"]).split(","), turns_a_flange(asked.coordinates)
+    return vector(texts, angles, "a phase", "--phase", flange=turns)
 
 
-def _amplitude(asked: Asked) -> "Array":
+def _amplitude(asked: Asked) -> "AnyArray":
     """Of each coordinate [m, rad]; one number stands for all."""
     from triskele.numerics import stacked
 
-    coordinates = asked.mechanism.platform_coordinates
+    coordinates = asked.coordinates
     if "amplitude" not in asked.options:
         return 0.02 * asked.size / stacked(asked.mechanism.scales().platform)
     texts = str(asked.options["amplitude"]).split(",")
@@ -325,7 +342,10 @@ def _round(asked: Asked) -> "AbstractPath":
 
     centre, radius = asked.pose("centre"), asked.positive("radius")
     return Circle(
-        asked.home if centre is None else centre, 0.1 * asked.size if radius is None else radius
+        asked.home if centre is None else centre,
+        0.1 * asked.size if radius is None else radius,
+        plane=asked.plane,
+        coordinates=asked.coordinates,
     )
 
 
@@ -333,13 +353,16 @@ def _u_turn(asked: Asked) -> "AbstractPath":
     from triskele.kinematics.path import u_turn
 
     start, length, height = _over(asked)
-    corner = asked.positive("corner")
+    corner, (turn, turned) = asked.positive("corner"), _turn(asked)
     return u_turn(
         start,
         length=length,
         height=height,
         corner=3 / 16 * length if corner is None else corner,
-        turn=_turn(asked),
+        turn=turn,
+        up=_up(asked),
+        turned=turned,
+        coordinates=asked.coordinates,
     )
 
 
@@ -348,7 +371,17 @@ def _u_turn_on_legs(asked: Asked) -> "AbstractPath":
 
     start, length, height = _over(asked)
     spans = {key: int(asked.options[key]) for key in _SPANS if key in asked.options}
-    return u_turn_on_legs(start, length=length, height=height, **spans, turn=_turn(asked))
+    turn, turned = _turn(asked)
+    return u_turn_on_legs(
+        start,
+        length=length,
+        height=height,
+        **spans,
+        turn=turn,
+        up=_up(asked),
+        turned=turned,
+        coordinates=asked.coordinates,
+    )
 
 
 _SPANS = ("vertical", "horizontal")
@@ -380,67 +413,118 @@ def _default_way(asked: Asked) -> "Rounded":
 
 def _moved(asked: Asked, path: "Rounded") -> "Rounded":
     """`path` from --start on, and turned by --turn on its way across."""
+    import numpy as np
+
     from triskele.kinematics.path import Rounded
 
-    points, start, turn = path.way_points, asked.pose("start"), _turn(asked)
+    points, start, (turn, turned) = path.way_points, asked.pose("start"), _turn(asked)
     if start is not None:
         points = points + (start - points[0])[None, :]
-    if turn:
-        points = points.at[2:, 3].add(turn)
-    return Rounded(points, path.radius)
+    if turned is not None:
+        points = np.array(points)
+        points[2:, asked.names.index(turned)] += turn
+    return Rounded(points, path.radius, asked.coordinates)
 
 
-def _over(asked: Asked) -> "tuple[Array, float, float]":
+def _over(asked: Asked) -> "tuple[AnyArray, float, float]":
     """Start, length and height [m] of a way up, across and down."""
     points, start = _default_way(asked).way_points, asked.pose("start")
-    length, height = float(points[-1, 1] - points[0, 1]), float(points[1, 2] - points[0, 2])
+    across, up = (asked.names.index(name) for name in (_across(asked), _up(asked)))
+    length = float(points[-1, across] - points[0, across])
+    height = float(points[1, up] - points[0, up])
     return points[0] if start is None else start, length, height
 
 
-def _turn(asked: Asked) -> float:
+def _turn(asked: Asked) -> tuple[float, str | None]:
+    """By how much the tool turns on its way across [rad], and the angle that turns it."""
+    from triskele.kinematics.coordinates import turner
+
     if "turn" not in asked.options:
-        return 0.0
-    if len(asked.names) < 4:
+        return 0.0, None
+    name = turner(asked.mechanism, _up(asked))
+    if name is None:
         raise InputError(f"--turn needs a flange that turns; {asked.robot.name} has none.")
-    return number(str(asked.options["turn"]), "rad", "--turn")
+    return number(str(asked.options["turn"]), "rad", "--turn"), name
+
+
+def _up(asked: Asked) -> str:
+    """The coordinate that lifts the tool."""
+    from triskele.kinematics.cycles import lifted
+
+    return lifted(asked.robot, asked.mechanism)
+
+
+def _across(asked: Asked) -> str:
+    """The coordinate along which ways across run."""
+    from triskele.kinematics.coordinates import across
+
+    return asked.names[across(asked.coordinates, _up(asked))]
 
 
 Made = TypeVar("Made")
 
 
+def _nothing(_: Asked) -> str:
+    return ""
+
+
+def _two_lengths(asked: Asked) -> str:
+    """What the robot lacks for a circle."""
+    from triskele.kinematics.coordinates import lengths
+
+    if len(lengths(asked.coordinates)) > 1:
+        return ""
+    return f"moves in {', '.join(asked.names)}, and a circle needs two lengths"
+
+
+def _up_and_across(asked: Asked) -> str:
+    """What the robot lacks for a way up, across and down."""
+    try:
+        _up(asked)
+    except InputError as error:
+        return str(error).removeprefix(f"{asked.robot.name} ").removesuffix(".")
+    return ""
+
+
 class _Kind(NamedTuple, Generic[Made]):
     make: Callable[[Asked], Made]
     options: tuple[str, ...]  #: besides duration and rate, of a motion
-    translating: bool = True  #: whether it needs x, y and z
+    lacking: Callable[[Asked], str] = _nothing  #: why the robot cannot follow it; empty if it can
 
 
 MOTIONS = {
-    "line": _Kind(_line, ("start", "end", "law"), translating=False),
-    "circle": _Kind(_circle, ("centre", "radius")),
-    "inverted-u": _Kind(_inverted_u, ("start", "move")),
-    "fourier": _Kind(_fourier, ("centre", "amplitude", "harmonics", "seed"), translating=False),
-    "sine": _Kind(_sine, ("centre", "amplitude", "frequency", "phase"), translating=False),
-    "joint-sine": _Kind(_joint_sine, ("amplitude", "frequency", "phase"), translating=False),
-    "pick-and-place": _Kind(_pick_and_place, ("length", "height", "radius")),
-    "rating-cycle": _Kind(_rating_cycle, ()),
+    "line": _Kind(_line, ("start", "end", "law")),
+    "circle": _Kind(_circle, ("centre", "radius", "plane"), _two_lengths),
+    "inverted-u": _Kind(_inverted_u, ("start", "move"), _up_and_across),
+    "fourier": _Kind(_fourier, ("centre", "amplitude", "harmonics", "seed")),
+    "sine": _Kind(_sine, ("centre", "amplitude", "frequency", "phase")),
+    "joint-sine": _Kind(_joint_sine, ("amplitude", "frequency", "phase")),
+    "pick-and-place": _Kind(_pick_and_place, ("length", "height", "radius"), _up_and_across),
+    "rating-cycle": _Kind(_rating_cycle, (), _up_and_across),
 }
+_U = ("start", "length", "height")
 PATHS = {
-    "u-turn": _Kind(_u_turn, ("start", "length", "height", "corner", "turn")),
-    "u-turn-legs": _Kind(_u_turn_on_legs, ("start", "length", "height", *_SPANS, "turn")),
-    "pick-and-place": _Kind(_cornered, ("start", "length", "height", "radius", "turn")),
-    "line": _Kind(_straight, ("start", "end"), translating=False),
-    "circle": _Kind(_round, ("centre", "radius")),
-    "rating-cycle": _Kind(_rating_way, ("start", "turn")),
+    "u-turn": _Kind(_u_turn, (*_U, "corner", "turn"), _up_and_across),
+    "u-turn-legs": _Kind(_u_turn_on_legs, (*_U, *_SPANS, "turn"), _up_and_across),
+    "pick-and-place": _Kind(_cornered, (*_U, "radius", "turn"), _up_and_across),
+    "line": _Kind(_straight, ("start", "end")),
+    "circle": _Kind(_round, ("centre", "radius", "plane"), _two_lengths),
+    "rating-cycle": _Kind(_rating_way, ("start", "turn"), _up_and_across),
 }
 
 
-def made(asked: Asked, kind: str) -> "Motion":
+USUAL = "pick-and-place, or a sine"  #: what `made` takes where no kind of motion is named
+
+
+def made(asked: Asked, kind: str | None) -> "Motion":
     """The motion that the options describe, or the one in a table."""
+    if kind is None:
+        kind = "sine" if MOTIONS["pick-and-place"].lacking(asked) else "pick-and-place"
     if Path(kind).suffix:
         from triskele.export.motions import read_motion
 
         _refuse_unused(asked, "A table of samples", ())
-        return read_motion(kind, asked.names)
+        return read_motion(kind, asked.coordinates)
     return _chosen(asked, kind, MOTIONS, "motion", ("duration", "rate"))
 
 
@@ -461,31 +545,29 @@ def _chosen(
 ) -> Made:
     if kind not in kinds:
         raise UnknownName(f"No {what} is called '{kind}'. {did_you_mean(kind, kinds)}")
-    make, options, translating = kinds[kind]
-    if translating:
-        _check_translating(asked, kinds)
+    make, options, lacking = kinds[kind]
+    reason = lacking(asked)
+    if reason:
+        *some, last = (name for name in kinds if not kinds[name].lacking(asked))
+        able = f"{', '.join(some)} or {last}" if some else last
+        raise InputError(f"{asked.robot.name} {reason}; it can follow a {able}.")
     _refuse_unused(asked, f"The {what} {kind}", (*options, *always))
     return make(asked)
 
 
-def _check_translating(asked: Asked, kinds: Mapping[str, _Kind[Made]]) -> None:
-    if asked.names[:3] != ("x", "y", "z"):
-        *some, last = (name for name in kinds if not kinds[name].translating)
-        able = f"{', '.join(some)} or {last}" if some else last
-        moves = ", ".join(asked.names)
-        raise InputError(f"{asked.robot.name} moves in {moves}; it can follow a {able}.")
-
-
 def _through(asked: Asked, file: str) -> "AbstractPath":
-    """Through way-points x, y, z; a flange of which they do not speak keeps its angle."""
+    """Through way-points; angles of which they do not speak stay as they are at home."""
     from triskele.description.tables import Table, read_table
     from triskele.kinematics.path import way_points
 
-    _check_translating(asked, PATHS)
     table = read_table(file)
-    if "psi" in asked.names and "psi" not in table:
-        table = Table({**table.columns, "psi": ("rad", [0.0] * table.rows)}, table.place)
-    return way_points(table, asked.positive("radius"))
+    still = {
+        c.name: (c.unit, [float(value)] * table.rows)
+        for c, value in zip(asked.coordinates, asked.home, strict=True)
+        if c.unit == "rad" and c.name not in table
+    }
+    table = Table({**table.columns, **still}, table.place)
+    return way_points(table, asked.positive("radius"), asked.coordinates)
 
 
 def _refuse_unused(asked: Asked, what: str, known: tuple[str, ...]) -> None:

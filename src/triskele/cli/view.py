@@ -14,10 +14,12 @@ from triskele.errors import InputError, UnknownName, did_you_mean
 
 if TYPE_CHECKING:
     from triskele.kinematics.motion import Motion
+    from triskele.planning.replay import Replay
     from triskele.viewer.motion_panel import Makers
 
-_OFFERED = ("pick-and-place", "rating-cycle", "circle", "sine", "fourier")
-_FASTEST = "pick-and-place, as fast as limits allow"
+_PICK = "pick-and-place"
+_OFFERED = (_PICK, "rating-cycle", "circle", "sine", "fourier")
+_FASTEST = f"{_PICK}, as fast as limits allow"
 _CELLS = 120  #: of a plan to look at
 _RATE = 1000.0  #: of its samples [Hz]
 
@@ -30,7 +32,7 @@ def view(
         typer.Option(help="To play: a kind as in `triskele motion`, or a table such as a plan's."),
     ] = None,
     options: "Mapping[str, str | int]" = {},  # noqa: B006 (replaced by `shaped`)
-    payload: Annotated[str | None, typer.Option(help="Of the robot file, by name.")] = None,
+    payload: Annotated[str | None, typer.Option(help="Payload of the robot file, by name.")] = None,
     host: Annotated[
         str, typer.Option(help="Address to serve at; 0.0.0.0 lets others look.")
     ] = "127.0.0.1",
@@ -53,11 +55,16 @@ def view(
         raise UnknownName(f"--payload: {described.name} has no '{payload}'. {known}")
     asked = Asked(described, mechanism, options)
     motions = offered(asked, motion)
+    from triskele.viewer.serving import is_local
     from triskele.viewer.view import Viewer
 
     viewer = Viewer(described, motions, payload=payload, host=host, port=port)
     try:
         note_assumptions(described.assumptions(), robot)
+        if not is_local(host):
+            note(
+                f"--host {host}: whoever reaches this machine can look, drag and play; no password."
+            )
         typer.echo(f"{described.title} is shown at {viewer.address}; Ctrl-C ends it.")
         if open:
             typer.launch(viewer.address)
@@ -87,11 +94,10 @@ def offered(asked: Asked, motion: str | None) -> "Makers":
         note_beyond(asked, first)
         found[f"{motion}, as asked"] = lambda payload, report: first
     plain = asked._replace(options={})
-    translating = asked.names[:3] == ("x", "y", "z")
-    for kind in _OFFERED:
-        if translating or not MOTIONS[kind].translating:
-            found[kind] = lambda payload, report, kind=kind: made(plain, kind)
-    if translating:
+    able = [kind for kind in _OFFERED if not MOTIONS[kind].lacking(plain)]
+    for kind in able:
+        found[kind] = lambda payload, report, kind=kind: made(plain, kind)
+    if _PICK in able:
         found[_FASTEST] = lambda payload, report: _fastest(plain, payload, report)
     return found
 
@@ -103,10 +109,11 @@ def note_beyond(asked: Asked, motion: "Motion") -> None:
         note(f"beyond the limits of the robot file: {beyond}")
 
 
-def _fastest(asked: Asked, payload: str | None, report: Callable[[float], None]) -> "Motion":
+def _fastest(asked: Asked, payload: str | None, report: Callable[[float], None]) -> "Replay":
     from triskele.cli.shapes import route
     from triskele.planning.plan import plan
+    from triskele.planning.replay import replay
 
-    path = route(asked, "pick-and-place")
+    path = route(asked, _PICK)
     found = plan(asked.robot, path, payload, cells=_CELLS, progress=report)
-    return found.motion(rate=_RATE)
+    return replay(found, rate=_RATE)

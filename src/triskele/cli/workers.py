@@ -2,17 +2,18 @@
 
 Each study has a process and a pipe, through which it sends its progress and, last, itself. What
 raises in a study becomes a finding that it failed, and so does a process that ends without a word.
-Processes ignore Ctrl-C: whoever started them ends them.
+Processes ignore Ctrl-C: whoever started them ends them, and if he is killed they end themselves.
 """
 
 import math
 import os
 import signal
+import threading
 import time
 import traceback
 from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
 from multiprocessing.connection import Connection, wait
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -148,11 +149,20 @@ def _started(name: str, entry: "Entry") -> tuple[Connection, _Worker]:
 
 def _work(name: str, entry: "Entry", pipe: Connection) -> None:
     """What a process does."""
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")  # a GPU is shared
     if entry.hasty:
         _compile_hastily()
     study = studied(name, entry.module, lambda part: pipe.send((float(part), None)))
     pipe.send((1.0, study))
+
+
+def _end_with_parent() -> None:
+    """End this process when whoever started it is no more, killed perhaps: nobody waits for it."""
+    parent = parent_process()
+    assert parent is not None, "this is a process that another one started"
+    parent.join()
+    os._exit(1)
 
 
 def _said(pipe: Connection, worker: _Worker) -> "tuple[float, Study | None]":

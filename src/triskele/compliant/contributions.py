@@ -5,16 +5,14 @@ and each wrench on the platform asks for, handed to the joints by its own Jacobi
 
     tau = sum_n J_n' (d/dt dL_n/dv_n - dL_n/dr_n) - J_P' w,     sum L_n = L               (1)
 
-which holds while no energy is counted twice. A flexure between two bodies has one potential
-energy; Ruiz et al. (2022), equation 59, book those of the spherical flexures with platform and
-bars and those of the revolute ones with couplings and bars, which doubles all elastic forces.
-`count=2` is that variant, to compare with; nothing else uses it.
+which holds while no energy is counted twice: a flexure between two bodies has one potential
+energy.
 
 The inertia of a body is split as its authors do: translation is that of its mass at the centre
 of mass with its weight, rotation that of the moments about the centre.
 """
 
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -32,9 +30,9 @@ from triskele.dynamics.wrenches import (
     pulled_back,
     to_joints,
 )
-from triskele.numerics import Scalar, stacked
+from triskele.numerics import AnyArray, Scalar, stacked
 
-Efforts = Float[Array, " n"]
+Efforts = Float[AnyArray, " n"]
 
 
 class Contributions(NamedTuple):
@@ -50,9 +48,13 @@ class Contributions(NamedTuple):
     @property
     def total(self) -> Efforts:
         """What the drives must supply."""
+        return self.without_motors + self.motors
+
+    @property
+    def without_motors(self) -> Efforts:
+        """What the mechanism alone asks for at its joints: `total` less the motors' own part."""
         bodies = [*self.translation.values(), *self.rotation.values()]
-        rest = self.flexures + self.friction + self.motors + self.external
-        return sum(bodies, start=rest)
+        return sum(bodies, start=self.flexures + self.friction + self.external)
 
 
 def contributions(
@@ -63,26 +65,31 @@ def contributions(
     *,
     force: ArrayLike = (0.0, 0.0, 0.0),
     moment: ArrayLike = (0.0, 0.0, 0.0),
-    count: Literal[1, 2] = 1,
+    point: ArrayLike = (0.0, 0.0, 0.0),
 ) -> Contributions:
     """Every term of (1) for the platform motion `x`, `xd`, `xdd`.
 
-    `force` [N] and `moment` [N m] act on the platform at its origin, in O. `count` is how often
-    the energy of each flexure is counted: once, or twice as published.
+    `force` [N] and `moment` [N m] act on the platform, in O; the force at `point` [m] of the
+    platform, in the platform's axes from its origin.
     """
-    given = (jnp.asarray(value, float) for value in (x, xd, xdd, force, moment))
-    found = _contributions(robot, *given)
-    return found._replace(flexures=count * found.flexures)
+    given = (jnp.asarray(value, float) for value in (x, xd, xdd, force, moment, point))
+    return _contributions(robot, *given)
 
 
 @eqx.filter_jit
 def _contributions(
-    robot: RigidRobot, x: Array, xd: Array, xdd: Array, force: Array, moment: Array
+    robot: RigidRobot,
+    x: Array,
+    xd: Array,
+    xdd: Array,
+    force: Array,
+    moment: Array,
+    point: Array,
 ) -> Contributions:
     state = motion_state(robot.mechanism, tuple(x), tuple(xd), tuple(xdd))
     kinds: dict[str, list[int]] = {}
-    for place, name in enumerate(robot.mechanism.bodies):
-        kinds.setdefault(name.rstrip("_123ab"), []).append(place)
+    for place, part in enumerate(robot.mechanism.parts):
+        kinds.setdefault(part.part, []).append(place)
     moving, turning = _split(robot)
     springless = eqx.tree_at(lambda r: r.springs, robot, (None,) * len(robot.springs))
     sprung = _handed(state, *passive_forces(robot, state))
@@ -98,7 +105,7 @@ def _contributions(
         flexures=sprung - rubbing,
         friction=rubbing,
         motors=_handed(state, motor_efforts(robot, state), still),
-        external=_external(robot, state, force, moment),
+        external=_external(robot, state, force, moment, point),
     )
 
 
@@ -124,9 +131,13 @@ def _bodies(robot: RigidRobot, state: MotionState, theta: Array, places: list[in
     return _handed(state, *pulled_back(robot.mechanism, state.q, state.x, W))
 
 
-def _external(robot: RigidRobot, state: MotionState, force: Array, moment: Array) -> Efforts:
-    """What balances a wrench on the platform."""
-    place = robot.mechanism.bodies.index("platform")
+def _external(
+    robot: RigidRobot, state: MotionState, force: Array, moment: Array, point: Array
+) -> Efforts:
+    """What balances a wrench on the platform, whose force about the origin is p x f besides."""
+    place = robot.mechanism.bodies.index(robot.mechanism.platform)
+    axes = jnp.stack([stacked(axis) for axis in state.T[place][:3]], axis=1)
+    moment = moment + jnp.cross(axes @ point, force)
     f, n = tuple(-force), tuple(-moment)
     push = of_moment(state.T[place], n)._replace(p=f)  # pyright: ignore[reportArgumentType]
     W = [STILL] * len(state.T)

@@ -16,6 +16,8 @@ the images of the staircase are orthogonal to the fundamental.
     absolute    |H(f)| = 1 / sqrt 2               of the command, whatever the gain at rest
 
 A soft transmission gives way, |H(0)| < 1, and the two differ: say which one is meant.
+
+Links that bend are rigid here; `links_left_out` says where they begin to swing.
 """
 
 from collections.abc import Callable
@@ -36,6 +38,8 @@ from triskele.control.plant import Plant, linear_plant, plant
 from triskele.control.track import check_stable, responses
 from triskele.description.schema import Payload, Robot
 from triskele.errors import InputError
+from triskele.flexible.modes import modes
+from triskele.flexible.robot import bends, flexible
 from triskele.kinematics.motion import Motion, sine, sweep
 from triskele.numerics import stacked
 
@@ -43,8 +47,9 @@ Method = Literal["linear", "swept", "stepped"]
 METHODS: tuple[Method, ...] = ("linear", "swept", "stepped")
 _ROOT = 2**-0.5
 _FORGOTTEN = 1e-5  #: what is left of the start when a steady state is taken
-_QUIET = 1e-12  #: motion from sample to sample, in the same, that is rounding
-_AMPLITUDE = 1e-3  #: of the platform's motion, in rod or bar lengths
+_QUIET = 1e-12  #: motion from sample to sample, in sizes of the robot, that is rounding
+_LINK_MODES = 18  #: among which one that moves the platform is looked for
+_AMPLITUDE = 1e-3  #: of the platform's motion, in sizes of the robot
 
 
 class Response(NamedTuple):
@@ -83,6 +88,31 @@ class Servo(NamedTuple):
     margins: Margins
     growth: float  #: of the slowest mode in a period; below 1
     loop: Loop
+
+
+class LinksLeftOut(NamedTuple):
+    """Where links that bend begin to swing, arms held: no loop here has them."""
+
+    links: float  #: lowest of all modes [Hz]
+    platform: float | None  #: lowest that moves the platform as well [Hz]; None: none of the first
+
+
+def links_left_out(
+    robot: Robot, x: ArrayLike | None = None, payload: Payload | str | None = None
+) -> LinksLeftOut | None:
+    """First frequencies of links that bend at the pose `x`, or home; None if the file has none.
+
+    Gears are rigid in them, since loops have their compliance.
+    """
+    if not bends(robot):
+        return None
+    model = flexible(robot, payload)
+    model = eqx.tree_at(lambda r: r.gears, model, None, is_leaf=lambda leaf: leaf is None)
+    pose = stacked(model.mechanism.home()) if x is None else x
+    found = modes(model, tuple(np.asarray(pose, float)), count=min(_LINK_MODES, model.unknowns))
+    hertz = np.asarray(found.frequencies) / (2 * np.pi)
+    moving = [float(f) for f, way in zip(hertz, found.directions, strict=True) if way != "links"]
+    return LinksLeftOut(float(hertz[0]), moving[0] if moving else None)
 
 
 def bandwidth(
@@ -236,7 +266,13 @@ def swept_response(
     band, sizes = (0.5 * lowest, 1.15 * top + 2.0), _amplitudes(model, amplitude)
     motions = [
         sweep(
-            x, row, band=band, length=length, rest=rest, rate=_rate(top), coordinates=_names(model)
+            x,
+            row,
+            band=band,
+            length=length,
+            rest=rest,
+            rate=_rate(top),
+            coordinates=model.mechanism.platform_coordinates,
         )
         for row in np.diag(sizes)
     ]
@@ -269,9 +305,10 @@ def stepped_response(
     start = _forgetting(model, control, x, feed)
     start = period * int(np.ceil(start / period))
     steps = np.unique(np.rint(np.geomspace(lowest, top, count) * window))
-    frequencies, sizes, names = steps / window, _amplitudes(model, amplitude), _names(model)
+    frequencies, sizes = steps / window, _amplitudes(model, amplitude)
+    named = model.mechanism.platform_coordinates
     motions = [
-        sine(x, row, frequency=f, duration=start + window, rate=_rate(top), coordinates=names)
+        sine(x, row, frequency=f, duration=start + window, rate=_rate(top), coordinates=named)
         for row in np.diag(sizes)
         for f in frequencies
     ]
@@ -283,7 +320,7 @@ def stepped_response(
         wave = np.exp(-2j * np.pi * frequencies[j] * t[last])
         command = _at(motion, t)[last, k] - x[k]
         H[j, k] = ((found[lane, last, k] - x[k]) @ wave) / (command @ wave)
-    return Response(frequencies, H, names, "stepped")
+    return Response(frequencies, H, _names(model), "stepped")
 
 
 def _names(model: Plant) -> tuple[str, ...]:
@@ -303,7 +340,8 @@ def _at(motion: Motion, t: np.ndarray) -> np.ndarray:
 def _amplitudes(model: Plant, amplitude: float | None) -> np.ndarray:
     """Of each coordinate [m, rad]; small, so that the pose hardly changes."""
     scales = model.mechanism.scales()
-    size = _AMPLITUDE * float(jnp.asarray(scales.loops[0])) if amplitude is None else amplitude
+    usual = _AMPLITUDE * float(np.asarray(model.mechanism.size))
+    size = usual if amplitude is None else amplitude
     if not (np.isfinite(size) and size > 0):
         raise InputError(f"amplitude is {size:g} m; it must be positive.")
     return size / np.asarray(stacked(scales.platform))
@@ -475,7 +513,7 @@ def _jump(model: Plant, x: np.ndarray, period: float, periods: int) -> Motion:
     places[1:] += 0.2 * _amplitudes(model, None)
     still = jnp.zeros_like(jnp.asarray(places))
     parts = (jnp.asarray(places), still, still, still)
-    return Motion(jnp.asarray(t), *parts, coordinates=_names(model))
+    return Motion(jnp.asarray(t), *parts, coordinates=model.mechanism.platform_coordinates)
 
 
 def _grown(model: Plant, t: np.ndarray, moved: np.ndarray) -> np.ndarray:
@@ -492,7 +530,6 @@ def _grown(model: Plant, t: np.ndarray, moved: np.ndarray) -> np.ndarray:
     bounded = np.isfinite(moved).all(axis=(1, 2))
     with np.errstate(all="ignore"):
         grown = (size[1] / size[0]) ** (1 / third)
-    grown = np.where(
-        size[1] < _QUIET * float(jnp.asarray(model.mechanism.scales().loops[0])), 0.0, grown
-    )
+    still = size[1] < _QUIET * float(np.asarray(model.mechanism.size))
+    grown = np.where(still, 0.0, grown)
     return np.where(bounded & np.isfinite(grown), grown, np.inf)

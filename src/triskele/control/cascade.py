@@ -22,10 +22,10 @@ from typing import NamedTuple
 
 import equinox as eqx
 import jax.numpy as jnp
-from jaxtyping import Array, Float
 
 from triskele.description.schema import Robot
 from triskele.errors import InputError
+from triskele.numerics import Scalar
 
 _WHY = "a closed loop"
 
@@ -44,9 +44,9 @@ NOTHING = FeedForward()
 class Cascade(eqx.Module):
     """Gains of (1) and (2), alike on all drives, and how they are sampled."""
 
-    position_gain: Float[Array, ""]  #: kV [1/s]
-    velocity_gain: Float[Array, ""]  #: kP [A s/rad]
-    integral_gain: Float[Array, ""]  #: kI [A/rad]
+    position_gain: Scalar  #: kV [1/s]
+    velocity_gain: Scalar  #: kP [A s/rad]
+    integral_gain: Scalar  #: kI [A/rad]
     position_period: float | None = eqx.field(static=True)  #: T_p [s]; None: continuous
     velocity_period: float | None = eqx.field(static=True, default=None)  #: T_v [s]
     delay: int = eqx.field(static=True, default=0)  #: of w_c, in position periods

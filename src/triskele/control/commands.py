@@ -4,7 +4,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Float
 
 from triskele.compliant.stiffness import linear
 from triskele.control.cascade import Cascade, FeedForward
@@ -14,7 +14,7 @@ from triskele.dynamics.inverse import inverse_dynamics
 from triskele.errors import InputError
 from triskele.kinematics.cycles import joint_motion_along
 from triskele.kinematics.motion import Motion, spline_derivative
-from triskele.numerics import tabulate
+from triskele.numerics import AnyArray, tabulate
 
 _NEWTON = 20  #: steps to the state of rest, at most
 
@@ -85,7 +85,7 @@ def _quintic(start: tuple, end: tuple) -> tuple[np.ndarray, ...]:
     return a, b, c, 10 * p - 4 * v + w / 2, -15 * p + 7 * v - w, 6 * p - 3 * v + w / 2
 
 
-def at_rest(model: Plant, control: Cascade, table: References, x: Float[Array, " n"]) -> State:
+def at_rest(model: Plant, control: Cascade, table: References, x: Float[AnyArray, " n"]) -> State:
     """The state in which the controlled robot rests at the first command; `x` is near it.
 
     The load hangs back by the twist of its couplings: i (q(x) - q0) + T(x) / kt = th_c, solved

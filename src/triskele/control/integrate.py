@@ -21,6 +21,7 @@ from triskele.control.plant import Plant
 from triskele.dynamics.robot import RigidRobot
 from triskele.errors import InputError
 from triskele.laws.actuators import Actuators
+from triskele.numerics import AnyArray
 
 Progress = Callable[[float], None]
 _FINE = 0.6  #: |s| dt that is chosen
@@ -34,16 +35,16 @@ _WEIGHTS = (1 / 6, 1 / 3, 1 / 3, 1 / 6)
 class References(NamedTuple):
     """What the controllers are given at each position period."""
 
-    angle: Float[Array, "K n"]  #: th_c [rad], windup added if it is compensated
-    speed: Float[Array, "K n"]  #: fed forward [rad/s]
-    current: Float[Array, "K n"]  #: fed forward [A]
+    angle: Float[AnyArray, "K n"]  #: th_c [rad], windup added if it is compensated
+    speed: Float[AnyArray, "K n"]  #: fed forward [rad/s]
+    current: Float[AnyArray, "K n"]  #: fed forward [A]
 
 
 class State(NamedTuple):
     """What passes from one period to the next."""
 
-    s: Float[Array, " k"]  #: of the plant, then the integrals of the velocity errors [rad]
-    held: Float[Array, " n"]  #: w_c of the last period [rad/s]
+    s: Float[AnyArray, " k"]  #: of the plant, then the integrals of the velocity errors [rad]
+    held: Float[AnyArray, " n"]  #: w_c of the last period [rad/s]
 
 
 class _Numbers:
@@ -160,7 +161,7 @@ def records(
 def _advanced(
     numbers: _Numbers,
     drive: Actuators,
-    zero: Array,
+    zero: AnyArray,
     control: Cascade,
     table: References,
     start: State,
@@ -197,7 +198,7 @@ def _advanced(
                 s = s.at[-n:].add(control.velocity_period * change)
             return s, kept
 
-        s, kept = jax.lax.scan(tick, state.s, None, length=ticks)
+        s, kept = jax.lax.scan(tick, jnp.asarray(state.s), None, length=ticks)
         y, current = (part.reshape(samples, -1) for part in kept)
         return State(s, fresh), (y, current)
 
@@ -209,7 +210,9 @@ _EACH = (None, None, None, 0, 0, 0, None, None, None)
 _integrated_each = eqx.filter_jit(eqx.filter_vmap(_advanced, in_axes=_EACH))
 
 
-def _current(model: Plant, control: Cascade, s: Array, w: Array, fed: Array) -> tuple[Array, Array]:
+def _current(
+    model: Plant, control: Cascade, s: Array, w: AnyArray, fed: AnyArray
+) -> tuple[Array, Array]:
     """The limited current of `cascade` (2), and what its integral grows by."""
     y, z = s[: -model.n], s[-model.n :]
     error = w - model.motor_angles(y)[1]

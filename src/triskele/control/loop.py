@@ -237,9 +237,17 @@ def margins(item: Loop) -> Margins:
     return Margins(limit / item.kV, limit, phase, crossover)
 
 
+_NO_GAIN = 1e-5  #: position gain that leaves the velocity loop to itself [1/s]
+
+
+def velocity_loop_is_stable(item: Loop) -> bool:
+    """Whether the velocity loop alone is, the position loop being open, whatever its gain."""
+    return growth(item._replace(kV=min(1e-6 * item.kV, _NO_GAIN))) <= 1 + 1e-9
+
+
 def gain_limit(item: Loop) -> float:
     """The position gain kV [1/s] at which the loop becomes unstable, by bisection."""
-    if growth(item._replace(kV=1e-6 * item.kV)) > 1 + 1e-9:
+    if not velocity_loop_is_stable(item):
         raise InputError("The velocity loop itself is unstable; no position gain helps.")
     low, high = 0.0, item.kV
     for _ in range(60):

@@ -24,18 +24,19 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Float
 from numpy.typing import ArrayLike
 
 from triskele.compliant.stiffness import linear
-from triskele.description.schema import Friction, Payload, Robot
+from triskele.description.schema import Payload, Robot
 from triskele.dynamics.forward import forward_dynamics
 from triskele.dynamics.robot import RigidRobot, rigid
 from triskele.kinematics.mechanism import AbstractMechanism
 from triskele.kinematics.velocity import closure_jacobians
 from triskele.laws.actuators import Actuators, actuators, at_joints
-from triskele.laws.friction import FrictionLaw, drive_friction
-from triskele.numerics import safe_divide, stacked
+from triskele.laws.drives import drives
+from triskele.laws.friction import FrictionLaw
+from triskele.numerics import AnyArray, safe_divide, stacked
 
 
 class Plant(eqx.Module):
@@ -43,7 +44,7 @@ class Plant(eqx.Module):
 
     load: RigidRobot  #: with i^2 J2 at its joints, or all of a stiff drive
     actuators: Actuators
-    zero: Float[Array, " n"]  #: q0 [rad, m]
+    zero: Float[AnyArray, " n"]  #: q0 [rad, m]
 
     @property
     def mechanism(self) -> AbstractMechanism:
@@ -60,7 +61,9 @@ class Plant(eqx.Module):
         """Whether transmissions wind up."""
         return self.actuators.coupling is not None
 
-    def rates(self, y: Float[Array, " k"], current: Float[Array, " n"]) -> Float[Array, " k"]:
+    def rates(
+        self, y: Float[AnyArray, " k"], current: Float[AnyArray, " n"]
+    ) -> Float[AnyArray, " k"]:
         """dy/dt of (1) and (2), or of (3), under currents [A]."""
         n, drive = self.n, self.actuators
         x, xd = tuple(y[:n]), tuple(y[n : 2 * n])
@@ -74,10 +77,12 @@ class Plant(eqx.Module):
         th1dd = drive.rotor_acceleration(current, th1d, T)
         return jnp.concatenate([y[n : 2 * n], xdd, th1d, th1dd])
 
-    def _accelerated(self, x: tuple, xd: tuple, effort: Array) -> Array:
+    def _accelerated(self, x: tuple, xd: tuple, effort: AnyArray) -> AnyArray:
         return stacked(forward_dynamics(self.load, x, xd, tuple(effort)))
 
-    def load_angles(self, y: Float[Array, " k"]) -> tuple[Float[Array, " n"], Float[Array, " n"]]:
+    def load_angles(
+        self, y: Float[AnyArray, " k"]
+    ) -> tuple[Float[AnyArray, " n"], Float[AnyArray, " n"]]:
         """th2 and its rate [rad, rad/s], at the motor shaft."""
         n = self.n
         x, xd = tuple(y[:n]), y[n : 2 * n]
@@ -90,7 +95,9 @@ class Plant(eqx.Module):
         i = self.actuators.ratio
         return i * (stacked(q) - self.zero), i * stacked(turns)
 
-    def motor_angles(self, y: Float[Array, " k"]) -> tuple[Float[Array, " n"], Float[Array, " n"]]:
+    def motor_angles(
+        self, y: Float[AnyArray, " k"]
+    ) -> tuple[Float[AnyArray, " n"], Float[AnyArray, " n"]]:
         """th1 and its rate [rad, rad/s]: what the encoders see."""
         n = self.n
         return (y[2 * n : 3 * n], y[3 * n :]) if self.soft else self.load_angles(y)
@@ -102,18 +109,18 @@ def plant(robot: Robot, payload: Payload | str | None = None, *, friction: bool 
     Without `friction` joints and motors are free of it.
     """
     load = rigid(robot, payload, friction=friction)
-    drives = actuators(robot, len(load.rotors))
-    load = eqx.tree_at(lambda r: r.rotors, load, at_joints(robot, drives))
-    if drives.coupling is not None:
+    found = drives(robot, load.mechanism)
+    motors = actuators(robot, found)
+    load = eqx.tree_at(lambda r: r.rotors, load, at_joints(found, motors))
+    if motors.coupling is not None:
         # Friction of the motors is in front of the coupling, that of the joints behind it.
-        laws = (robot.friction or Friction()) if friction else Friction()
-        own = tuple(drive_friction(laws, k, None, friction) for k in range(len(load.rotors)))
+        own = tuple(drive.friction if friction else None for drive in found)
         load = eqx.tree_at(lambda r: r.drive_friction, load, own, is_leaf=_none)
     if not friction:
-        none = (jnp.zeros_like(drives.damping),) * 2
-        drives = eqx.tree_at(lambda d: (d.damping, d.coulomb), drives, none)
+        none = (jnp.zeros_like(motors.damping),) * 2
+        motors = eqx.tree_at(lambda d: (d.damping, d.coulomb), motors, none)
     zero = load.mechanism.inverse(load.mechanism.home()).components
-    return Plant(load, drives, stacked(zero))
+    return Plant(load, motors, stacked(zero))
 
 
 def _none(value: object) -> bool:

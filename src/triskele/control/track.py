@@ -20,13 +20,13 @@ from jaxtyping import Array, Float
 from triskele.control.cascade import NOTHING, Cascade, FeedForward, cascade
 from triskele.control.commands import at_rest, references, resampled
 from triskele.control.integrate import Progress, References, Timing, records, timing
-from triskele.control.loop import Loop, gain_limit, growth, loop
+from triskele.control.loop import Loop, gain_limit, growth, loop, velocity_loop_is_stable
 from triskele.control.plant import Plant, linear_plant, plant
 from triskele.description.schema import Payload, Robot
 from triskele.errors import InputError
 from triskele.kinematics.cycles import check_coordinates, joint_motion_along
 from triskele.kinematics.motion import Motion
-from triskele.numerics import filled_up, stacked
+from triskele.numerics import AnyArray, filled_up, stacked
 
 
 class Tracking(NamedTuple):
@@ -136,8 +136,7 @@ def check_stable(about: Loop) -> None:
     """Refuse a loop that is unstable, and say which gain or period is to blame."""
     if growth(about) <= 1:
         return
-    inner = about._replace(kV=1e-6 * about.kV)
-    if growth(inner) > 1 + 1e-9:
+    if not velocity_loop_is_stable(about):
         ticks, T = about.ticks, about.period
         sampled = f" sampled every {1e3 * T / ticks:g} ms" if ticks and T is not None else ""
         raise InputError(
@@ -253,7 +252,7 @@ def _tracking(
 def _observed(model: Plant, y: Array) -> tuple[Array, Array, Array]:
     """Motor angles and speeds, and joints, sample by sample."""
 
-    def at(y: Array) -> tuple[Array, Array, Array]:
+    def at(y: Array) -> tuple[AnyArray, AnyArray, AnyArray]:
         q = stacked(model.mechanism.inverse(tuple(y[: model.n])).components)
         return (*model.motor_angles(y), q)
 

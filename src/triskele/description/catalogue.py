@@ -11,16 +11,18 @@ def _folder(name: str) -> Traversable:
     return files("triskele.description") / name
 
 
-@lru_cache(maxsize=1)
+@lru_cache(maxsize=2)
+def _listed(folder: str) -> tuple[str, ...]:
+    """Names of the TOML files in a folder, in alphabetical order."""
+    files_there = (entry.name for entry in _folder(folder).iterdir())
+    return tuple(
+        sorted(name.removesuffix(".toml") for name in files_there if name.endswith(".toml"))
+    )
+
+
 def names() -> tuple[str, ...]:
     """Names of the shipped robots, in alphabetical order."""
-    return tuple(
-        sorted(
-            entry.name.removesuffix(".toml")
-            for entry in _folder("robots").iterdir()
-            if entry.name.endswith(".toml")
-        )
-    )
+    return _listed("robots")
 
 
 def text(name: str) -> str:
@@ -33,9 +35,13 @@ def text(name: str) -> str:
     return (_folder("robots") / f"{name}.toml").read_text(encoding="utf-8")
 
 
+def templates() -> tuple[str, ...]:
+    """What there are templates for, in alphabetical order."""
+    return _listed("templates")
+
+
 def template(kind: str) -> str:
-    """A commented robot file of that `kind` (delta or 3prs), ready to be edited."""
-    known = [entry.name.removesuffix(".toml") for entry in _folder("templates").iterdir()]
-    if kind not in known:
-        raise UnknownName(f"There is no template '{kind}'. {did_you_mean(kind, known)}")
+    """A commented robot file, one of `templates()`, ready to be edited."""
+    if kind not in templates():
+        raise UnknownName(f"There is no template '{kind}'. {did_you_mean(kind, templates())}")
     return (_folder("templates") / f"{kind}.toml").read_text(encoding="utf-8")

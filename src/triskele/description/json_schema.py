@@ -1,11 +1,12 @@
 """The format of robot files as a JSON schema, with which editors complete and check them."""
 
+from functools import reduce
+from operator import or_
 from typing import Annotated, Any
 
 from pydantic import Field, TypeAdapter
 
-from triskele.description.mechanism import Mechanism
-from triskele.description.schema import Robot
+from triskele.description.kinds import known_kinds
 
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
@@ -19,5 +20,6 @@ def json_schema() -> dict[str, Any]:
     >>> json_schema()["title"]
     'triskele robot file'
     """
-    robots = TypeAdapter(Annotated[Robot | Mechanism, Field(discriminator="kind")])
+    formats: Any = reduce(or_, known_kinds().values())
+    robots: TypeAdapter[Any] = TypeAdapter(Annotated[formats, Field(discriminator="kind")])  # pyright: ignore
     return {"$schema": _DIALECT, "title": "triskele robot file", **robots.json_schema()}

@@ -1,6 +1,8 @@
 """From a TOML file, or the name of a shipped robot, to a `Robot`."""
 
+import re
 import tomllib
+from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, get_args
@@ -9,15 +11,19 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from triskele.description import catalogue
+from triskele.description.files import read_bounded
+from triskele.description.kinds import format_of, known_kinds
 from triskele.description.mechanism import Mechanism
 from triskele.description.provenance import facts
-from triskele.description.schema import KINDS, DeltaRobot, PrsRobot, Robot
-from triskele.errors import DescriptionError, did_you_mean
+from triskele.description.schema import Robot
+from triskele.errors import DescriptionError, InputError, did_you_mean, shortened
 
-_ALL: dict[str, type[DeltaRobot] | type[PrsRobot] | type[Mechanism]] = {
-    **KINDS,
-    "mechanism": Mechanism,
-}
+LARGEST = 1 << 20  #: bytes of a robot file; those that ship have at most 10 000
+DEEPEST = 16  #: parts of a dotted key; the format needs five
+_PART = r"""(?:[\w-]+|"[^"\n]*"|'[^'\n]*')[ \t]*"""
+_DEEP = re.compile(rf"(?<![\w-]){_PART}(?:\.[ \t]*{_PART}){{{DEEPEST},}}")
+
+_TEXT = "robot file"  #: where a mistake is, if the file is not known
 
 
 def load(robot: str | Path) -> Robot:
@@ -44,7 +50,7 @@ def load_any(robot: str | Path) -> Robot | Mechanism:
     if isinstance(robot, str) and not robot.endswith(".toml") and not set(robot) & {"/", "\\"}:
         return _shipped(robot)
     path = Path(robot)
-    return _parsed(_read(path), str(path))
+    return parse_any(_read(path), str(path))
 
 
 def _robot(found: Robot | Mechanism, place: str) -> Robot:
@@ -61,36 +67,47 @@ def _shipped(name: str) -> Robot:
     return parse(catalogue.text(name), f"{name}.toml")
 
 
-def parse(text: str, place: str = "robot file") -> Robot:
-    """The robot that the TOML `text` describes; `place` is named in errors."""
-    return _robot(_parsed(text, place), place)
+def parse(text: str, place: str = "") -> Robot:
+    """The robot that the TOML `text` describes; `place`, its file, is named in errors."""
+    return _robot(parse_any(text, place or _TEXT), place or _TEXT)
 
 
-def _parsed(text: str, place: str) -> Robot | Mechanism:
+def parse_any(text: str, place: str = _TEXT) -> Robot | Mechanism:
+    """The robot or mechanism that the TOML `text` describes; `place` is named in errors."""
+    deep = _DEEP.search(text)  # tomllib takes the cube of the depth
+    if deep is not None:
+        raise DescriptionError(
+            f"{place}: the key {shortened(deep[0], 40)} has more than {DEEPEST} parts."
+        )
     try:
         raw = tomllib.loads(text)
     except (ValueError, RecursionError) as error:  # TOMLDecodeError is a ValueError
-        raise DescriptionError(f"{place}: is not valid TOML: {error}.") from None
+        raise DescriptionError(f"{place}: is not valid TOML: {shortened(error, 200)}.") from None
     if not raw:
         raise DescriptionError(f"{place}: is empty. `triskele init delta {place}` writes a start.")
     kind = raw.get("kind")
-    if not isinstance(kind, str) or kind not in _ALL:
-        wrong = f"'{kind}' is not a kind of robot." if "kind" in raw else "is missing."
-        raise DescriptionError(f"{place}, kind: {wrong} {did_you_mean(str(kind), _ALL)}")
+    file_format = format_of(kind)
+    if file_format is None:
+        wrong = f"'{shortened(kind)}' is not a kind of robot."
+        wrong = wrong if "kind" in raw else "is missing."
+        raise DescriptionError(f"{place}, kind: {wrong} {did_you_mean(str(kind), known_kinds())}")
     try:
-        robot = _ALL[kind].model_validate(raw, context={"file": place})
+        robot = file_format.model_validate(raw, context={"file": place})
     except ValidationError as error:
         # A misspelt key is the cause of the "is missing" that comes with it.
         found = sorted(error.errors(), key=lambda item: item["type"] != "extra_forbidden")
-        problems = (f"{place}, {_sentence(_ALL[kind], item)}" for item in found)
+        problems = (f"{place}, {_sentence(file_format, item, raw)}" for item in found)
         raise DescriptionError(*problems) from None
-    robot._facts = tuple(facts(robot, raw))
+    robot._facts, robot._place = tuple(facts(robot, raw)), "" if place == _TEXT else place
     return robot
 
 
 def _read(path: Path) -> str:
     try:
-        return path.read_text(encoding="utf-8-sig")  # editors on Windows may add the mark
+        data = read_bounded(path, LARGEST)
+        return data.decode("utf-8-sig").replace("\r\n", "\n")  # as editors on Windows write
+    except InputError as error:
+        raise DescriptionError(str(error)) from None
     except FileNotFoundError:
         known = ", ".join(catalogue.names())
         raise DescriptionError(f"{path}: no such file. Shipped robots: {known}.") from None
@@ -104,10 +121,10 @@ def _read(path: Path) -> str:
         raise DescriptionError(f"{str(path)!r}: is not a file name: {error}.") from None
 
 
-def _sentence(model: type[BaseModel], error: ErrorDetails) -> str:
+def _sentence(model: type[BaseModel], error: ErrorDetails, raw: object) -> str:
     """One finding of pydantic, as `key: what is wrong, what would be right`."""
     location = error["loc"]
-    key = ".".join(str(part) for part in location)
+    key = shortened(".".join(_path(location, raw)))
     if error["type"] == "extra_forbidden":
         known = _fields(model, location[:-1])
         return f"{key}: no such key. {did_you_mean(str(location[-1]), known)}"
@@ -116,14 +133,36 @@ def _sentence(model: type[BaseModel], error: ErrorDetails) -> str:
     message = error["msg"].removeprefix("Value error, ")
     if error["type"] == "value_error":
         return f"{key}: {message}" if key else message
-    return f"{key}: {error['input']!r} does not fit: {message[0].lower()}{message[1:]}."
+    given = _quoted(error["input"])
+    return f"{key}: {given} does not fit: {message[0].lower()}{message[1:]}."
+
+
+def _quoted(value: object) -> str:
+    """A value as Python writes it, of which a long one is cut."""
+    try:
+        return shortened(repr(value))
+    except RecursionError:
+        return "a table nested too deep to show"
+
+
+def _path(location: tuple[int | str, ...], raw: Any) -> Iterator[str]:  # noqa: ANN401
+    """The parts of a key as the file has them: several tables are numbered from 1."""
+    for part in location:
+        if isinstance(part, str):
+            yield part
+            raw = raw.get(part) if isinstance(raw, dict) else None
+        elif not isinstance(raw, dict):
+            yield str(part + 1)
+            raw = raw[part] if isinstance(raw, list) and part < len(raw) else None
 
 
 def _fields(model: Any, location: tuple[int | str, ...]) -> list[str]:  # noqa: ANN401
     """Names of the keys that exist at `location`, below `model`."""
     for part in location:
         field = getattr(model, "model_fields", {}).get(part)
-        candidates = [field.annotation, *get_args(field.annotation)] if field else [model]
+        others = getattr(model, "__annotations__", {}).get("__pydantic_extra__")
+        annotation = field.annotation if field else others
+        candidates = [annotation, *get_args(annotation)] if annotation else [model]
         nested = [arg for item in candidates for arg in (item, *get_args(item))]
         model = next((item for item in nested if hasattr(item, "model_fields")), model)
     return [name for name in getattr(model, "model_fields", {}) if name != "source"]

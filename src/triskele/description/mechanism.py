@@ -7,14 +7,18 @@ the frame O. Bodies are placed roughly, the joints do the rest (`multibody.assem
 A joint's angle is that of the child's direction `child_zero` about `axis`, from the parent's
 direction `zero`; a slide's length is the distance of the points along `axis`. Without them
 `child_axis` is as `axis`, in the child, and directions are chosen alike in both bodies.
+
+A motor has an effort, or follows a drive: a harmonic, or a column of a table beside the file.
+Speeds at the start are those of bodies and joints that the file states.
 """
 
-from typing import Annotated, Literal, get_args
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple, get_args
 
 from pydantic import Field, field_validator, model_validator
 
-from triskele.description.provenance import Fact
-from triskele.description.quantity import Quantity
+from triskele.description.provenance import Fact, quantities
+from triskele.description.quantity import Quantity, numbers
 from triskele.description.schema import (
     AbstractFile,
     Body,
@@ -26,7 +30,11 @@ from triskele.description.schema import (
     SlideFriction,
     Vector,
 )
-from triskele.errors import did_you_mean
+from triskele.description.tables import Table, read_table
+from triskele.errors import TableError, did_you_mean
+
+if TYPE_CHECKING:
+    import numpy as np
 
 JointKind = Literal[
     "fixed",
@@ -57,6 +65,9 @@ Torque = Annotated[float, Quantity("N m", "torque")]
 Push = Annotated[float, Quantity("N", "force")]
 Forces = Annotated[Vector, Quantity("N", "force", "vector")]
 Moments = Annotated[Vector, Quantity("N m", "moment", "vector")]
+Velocity = Annotated[Vector, Quantity("m/s", "velocity", "vector")]
+AngularVelocity = Annotated[Vector, Quantity("rad/s", "angular velocity", "vector")]
+InitialSpeed = Annotated[float, Quantity("rad/s", "speed", sliding="m/s")]
 Frequency = Annotated[float, Quantity("Hz", "frequency", least=0.0)]
 Phase = Annotated[float, Quantity("rad", "angle")]
 
@@ -66,9 +77,27 @@ class PlacedBody(Body):
 
     position: Position = _ZERO  #: of the frame in O [m]
     orientation: Orientation = _ZERO  #: axis times angle, from O [rad]
+    velocity: Velocity | None = None  #: of the frame's origin at the start, in O [m/s]
+    angular_velocity: AngularVelocity | None = None  #: at the start, in O [rad/s]
 
 
-class TurningDrive(Section):
+class Driven(Section):
+    """What drives have in common: they may follow a table instead of a harmonic."""
+
+    table: str | None = None  #: a .csv or .parquet with t, beside the mechanism file
+    column: str | None = None  #: of the table; without it, the name of the joint
+
+    @model_validator(mode="after")
+    def _harmonic_or_table(self) -> "Driven":
+        others = sorted(self.model_fields_set - {"table", "column", "source"})
+        if self.table is not None and others:
+            raise ValueError(f"follows a table or a harmonic, not both: leave out {others[0]}.")
+        if self.table is None and self.column is not None:
+            raise ValueError("column names a column of a table; say which, table = ...")
+        return self
+
+
+class TurningDrive(Driven):
     """Prescribed angle: start + speed t + amplitude sin(2 pi frequency t + phase)."""
 
     start: Annotated[float, Quantity("rad", "angle")] = 0.0
@@ -78,7 +107,7 @@ class TurningDrive(Section):
     phase: Phase = 0.0
 
 
-class SlidingDrive(Section):
+class SlidingDrive(Driven):
     """Prescribed length: start + speed t + amplitude sin(2 pi frequency t + phase)."""
 
     start: Annotated[float, Quantity("m", "length")] = 0.0
@@ -122,6 +151,7 @@ class MechanismJoint(Section):
     force: Push | None = None  #: constant effort of a sliding motor [N]
     drive: TurningDrive | None = None
     slide_drive: SlidingDrive | None = None
+    initial_speed: InitialSpeed | None = None  #: of the angle or length at the start [rad/s, m/s]
     rotor_inertia: RotorInertia | None = None  #: of the motor, at the joint [kg m^2]
     spring: TurningSpring | None = None
     slide_spring: SlidingSpring | None = None
@@ -148,18 +178,42 @@ class MechanismJoint(Section):
             raise ValueError(f"a {self.kind} joint needs an axis, such as axis = [0, 0, 1].")
         if (self.kind == "distance") != (self.length is not None):
             raise ValueError("length belongs to a distance, and a distance needs its length.")
+        if self.prescribed and (self.torque is not None or self.force is not None):
+            raise ValueError("a motor has an effort or follows a drive, not both.")
         turning = ("torque", "drive", "rotor_inertia", "spring")
         for keys, kinds in (
             (turning, (_TURNING,)),
             (("friction",), (_TURNING, "spherical", "universal")),
             (("force", "slide_drive", "slide_spring", "slide_friction"), (_SLIDING,)),
-            (("motor",), (_TURNING, _SLIDING)),
+            (("motor", "initial_speed"), (_TURNING, _SLIDING)),
         ):
             for key in keys:
-                if getattr(self, key) and self.kind not in kinds:
+                if getattr(self, key) not in (None, False) and self.kind not in kinds:
                     fits = " or ".join(kinds)
                     raise ValueError(f"{key} belongs to a {fits} joint, this one is {self.kind}.")
+        if self.initial_speed is not None and self.prescribed:
+            raise ValueError(
+                "initial_speed and a drive exclude one another: the drive has a speed."
+            )
+        for key, wrong in self._misfits():
+            if wrong:
+                raise ValueError(f"{key} is in {wrong[0]}, but {wrong[1]} was expected.")
+        for key, rules, value in quantities(self.friction) if self.friction else ():
+            for wrong in (rules.misfit(item, sliding=False) for item in numbers(value)):
+                if wrong:
+                    raise ValueError(
+                        f"friction.{key} is in {wrong[0]}, but this joint turns: {wrong[1]} was "
+                        "expected."
+                    )
         return self
+
+    def _misfits(self) -> "list[tuple[str, tuple[str, str] | None]]":
+        """Speeds in the unit of another kind of joint."""
+        return [
+            (key, rules.misfit(value, sliding=self.kind == _SLIDING))
+            for key, rules, value in quantities(self)
+            if key == "initial_speed" and isinstance(value, float)
+        ]
 
     @property
     def prescribed(self) -> bool:
@@ -225,13 +279,32 @@ class Mechanism(AbstractFile):
                 raise ValueError(f"{place}: joins '{pair[0]}' to itself.")
         return self
 
-    @model_validator(mode="after")
-    def _all_or_no_motor_is_prescribed(self) -> "Mechanism":
-        motors = {key: joint for key, joint in self.joints.items() if joint.driven}
-        free = [key for key, joint in motors.items() if not joint.prescribed]
-        if free and len(free) < len(motors):
-            raise ValueError(
-                f"joints.{free[0]}: its motor has an effort, others a drive; give all of them a "
-                "drive, or none."
-            )
-        return self
+    def drive_table(self, joint: str) -> "DriveRows | None":
+        """The rows of the table that the drive of `joint` follows; None if it follows none."""
+        item = self.joints[joint]
+        drive = item.drive or item.slide_drive
+        if drive is None or drive.table is None:
+            return None
+        table = read_table(Path(self.place).parent / drive.table)
+        return drive_rows(table, drive.column or joint, sliding=item.kind == _SLIDING)
+
+
+class DriveRows(NamedTuple):
+    """Times and positions of a drive, and where they are from."""
+
+    place: str
+    t: "np.ndarray"  #: [s]
+    q: "np.ndarray"  #: [rad, m]
+
+
+def drive_rows(table: Table, column: str, *, sliding: bool) -> DriveRows:
+    """The motion of a drive in a table: `t` and a column, whose name may end in _q."""
+    if "t" not in table:
+        raise TableError(f"{table.place}: has no column `t [s]`, which the table of a drive needs.")
+    name = column if column in table else f"{column}_q"
+    if name not in table:
+        hint = did_you_mean(column, table.names)
+        raise TableError(f"{table.place}: has no column '{column}'. {hint}")
+    unit = "m" if sliding else "rad"
+    place = f"{table.place}, column '{name}'"
+    return DriveRows(place, table.column("t", "s"), table.column(name, unit))

@@ -6,7 +6,7 @@ repeats to the user.
 """
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeGuard
 
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
@@ -40,20 +40,38 @@ def facts(
     source = own if isinstance(own, str) else source
     for key, written in raw.items():
         value, path = getattr(model, key), prefix + key
-        if quantity_of(type(model).model_fields[key]) is not None:
+        if rules_of(model, key) is not None:
             yield _fact(path, written, source)
         elif isinstance(value, BaseModel) and isinstance(written, dict):
             yield from facts(value, written, f"{path}.", source)
         elif isinstance(value, dict) and isinstance(written, dict):
+            shared = written.get("source")
+            shared = shared if isinstance(shared, str) else source
             for name, item in value.items():
-                yield from facts(item, written[name], f"{path}.{name}.", source)
+                yield from facts(item, written[name], f"{path}.{name}.", shared)
+        elif are_models(value):
+            tables: list[Any] = written if isinstance(written, list) else [written]
+            for number, (item, table) in enumerate(zip(value, tables, strict=True), 1):
+                yield from facts(item, table, numbered(path, number, len(value)), source)
 
 
-def quantities(model: BaseModel, prefix: str = "") -> Iterator[tuple[str, Quantity, object]]:
+def are_models(value: object) -> TypeGuard[tuple[BaseModel, ...]]:
+    """Whether a field holds several tables."""
+    if not isinstance(value, tuple) or not value:
+        return False
+    return all(isinstance(item, BaseModel) for item in value)
+
+
+def numbered(path: str, number: int, count: int) -> str:
+    """The path of one of several tables: `geometry.limbs.2.`; no number if there is one."""
+    return f"{path}." if count == 1 else f"{path}.{number}."
+
+
+def quantities(model: BaseModel, prefix: str = "") -> Iterator[tuple[str, Quantity, Any]]:
     """Key, rules and value of every number in `model`."""
-    for key in type(model).model_fields:
+    for key in (*type(model).model_fields, *(model.model_extra or ())):
         value, path = getattr(model, key), prefix + key
-        rules = quantity_of(type(model).model_fields[key])
+        rules = rules_of(model, key)
         if rules is not None and value is not None:
             yield path, rules, value
         elif isinstance(value, BaseModel):
@@ -61,6 +79,15 @@ def quantities(model: BaseModel, prefix: str = "") -> Iterator[tuple[str, Quanti
         elif isinstance(value, dict):
             for name, item in value.items():
                 yield from quantities(item, f"{path}.{name}.")
+        elif are_models(value):
+            for number, item in enumerate(value, 1):
+                yield from quantities(item, numbered(path, number, len(value)))
+
+
+def rules_of(model: BaseModel, key: str) -> Quantity | None:
+    """What the field `key` of `model` measures; None if it holds no quantity."""
+    field = type(model).model_fields.get(key)
+    return None if field is None else quantity_of(field)
 
 
 def quantity_of(field: FieldInfo) -> Quantity | None:

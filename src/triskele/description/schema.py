@@ -20,7 +20,8 @@ k upward unit vectors of limb i, as in `kinematics/delta.py` and `kinematics/prs
 """
 
 import math
-from typing import Annotated, Literal
+from collections.abc import Callable
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PrivateAttr, model_validator
 
@@ -28,6 +29,7 @@ from triskele.description.provenance import Fact
 from triskele.description.quantity import Quantity, Shape
 from triskele.errors import MissingFact
 
+_SAME = 1e-3  #: azimuths that differ by less are one [rad]
 _LEGS = tuple(2 * math.pi / 3 * leg for leg in range(3))
 
 
@@ -40,14 +42,18 @@ def _not_negative(unit: str, name: str, shape: Shape = "number", **rules: object
 
 
 def _apart(azimuth: "Limbs") -> "Limbs":
-    if len(set(azimuth)) < 3:
-        raise ValueError("two limbs have the same azimuth; write three different angles.")
+    pairs = zip(azimuth, (*azimuth[1:], azimuth[0]), strict=True)
+    if any(abs(math.remainder(a - b, 2 * math.pi)) < _SAME for a, b in pairs):
+        raise ValueError(
+            "two limbs have the same azimuth; write three angles that differ, also by full turns."
+        )
     return azimuth
 
 
 Limbs = tuple[float, float, float]
 Drives = tuple[float, ...]
 Range = tuple[float, float]
+Ranges = Range | tuple[Range, ...]  #: one for all joints, or one each
 Vector = tuple[float, float, float]
 
 _SIZE = (1e-3, 5.0)
@@ -56,22 +62,28 @@ LimbLength = Annotated[Limbs, _positive("m", "length", "limbs", usual=_SIZE)]
 Height = Annotated[float, Quantity("m", "height", usual=_SIZE)]
 Azimuth = Annotated[Limbs, Quantity("rad", "angle", "limbs"), AfterValidator(_apart)]
 Angle = Annotated[float, _positive("rad", "angle", most=math.pi)]
-AngleRange = Annotated[Range, Quantity("rad", "angle", "range", usual=(1e-3, 2 * math.pi))]
+AngleRanges = Annotated[Ranges, Quantity("rad", "angle", "ranges", usual=(1e-3, 2 * math.pi))]
+LengthRanges = Annotated[Ranges, Quantity("m", "length", "ranges", usual=(1e-4, 5.0))]
 LengthRange = Annotated[Range, Quantity("m", "length", "range", usual=(1e-4, 5.0))]
-Mass = Annotated[float, _positive("kg", "mass", usual=(1e-4, 200.0))]
+Mass = Annotated[float, _positive("kg", "mass", usual=(1e-4, 2000.0))]
 Position = Annotated[Vector, Quantity("m", "position", "vector", usual=(0.0, 5.0))]
-FirstMoment = Annotated[Vector, Quantity("kg m", "first moment of mass", "vector")]
+FirstMoment = Annotated[
+    Vector, Quantity("kg m", "first moment of mass", "vector", usual=(0.0, 1e4))
+]
 Inertia = Annotated[
-    tuple[float, ...], Quantity("kg m^2", "moment of inertia", "inertia", usual=(0.0, 50.0))
+    tuple[float, ...], Quantity("kg m^2", "moment of inertia", "inertia", usual=(0.0, 1000.0))
 ]
 RotorInertia = Annotated[float, _positive("kg m^2", "moment of inertia", usual=(1e-9, 1.0))]
+JointInertia = Annotated[float, _positive("kg m^2", "inertia", usual=(1e-9, 1.0), sliding="kg")]
 Acceleration = Annotated[Vector, Quantity("m/s^2", "acceleration", "vector")]
-Ratio = Annotated[float, _positive("", "ratio")]
+Ratio = Annotated[float, _positive("", "ratio", usual=(0.5, 500.0))]
 Fraction = Annotated[float, _not_negative("", "fraction", most=1.0)]
 Torque = Annotated[float, _positive("N m", "torque", usual=(1e-4, 1e4))]
 Force = Annotated[float, _positive("N", "force", usual=(1e-2, 1e5))]
-Duration = Annotated[float, _positive("s", "time", usual=(1e-6, 10.0))]
-Stiffness = Annotated[float, _positive("N m/rad", "stiffness")]
+Duration = Annotated[float, _positive("s", "time", usual=(1e-5, 0.1))]
+Stiffness = Annotated[float, _positive("N m/rad", "stiffness", usual=(1e-3, 1e7))]
+AxialStiffness = Annotated[float, _positive("N/m", "stiffness", usual=(1e2, 1e11))]
+TorqueConstant = Annotated[float, _positive("N m/A", "torque constant", usual=(1e-3, 20.0))]
 Bits = Annotated[float, _positive("", "number of bits", most=64.0)]
 
 
@@ -100,10 +112,23 @@ class DeltaGeometry(Section):
     arm_length: LimbLength  #: L_i [m], motor axis to elbow
     rod_length: LimbLength  #: d_i [m], elbow ball to wrist ball
     rod_spacing: Length | None = None  #: w [m], between the rods of a pair; none: one rod
+    single_rod: Literal["alone", "pair"] = "alone"
+    #: what one rod is: itself, or a pair made one, which keeps the platform level
     connector_offset: Length | None = None  #: h [m], ball to hinge of the connecting rods
     flange_height: Height = 0.0  #: z_F [m], flange above the plane of the wrists
     mounting_height: Height = 0.0  #: mounting face above the plane of the motor axes [m]
+    length_deviation: Annotated[float, _not_negative("m", "length")] | None = None
+    #: standard deviation of each length of a limb [m]
     telescope: Telescope | None = None
+
+    @model_validator(mode="after")
+    def _one_rod_or_two(self) -> "DeltaGeometry":
+        if self.single_rod == "pair" and self.rod_spacing is not None:
+            raise ValueError(
+                'single_rod = "pair" is for one rod that stands for a pair, and rod_spacing makes '
+                "two; leave one of them out."
+            )
+        return self
 
     @model_validator(mode="after")
     def _connectors_need_a_pair(self) -> "DeltaGeometry":
@@ -134,6 +159,8 @@ class Body(Section):
     """
 
     mass: Mass
+    mass_deviation: Fraction | None = None
+    #: standard deviation of the mass, as a part of it; of the platform, for virtual sensors
     centre_of_mass: Position | None = None  #: c [m]
     first_moment: FirstMoment | None = None  #: m c [kg m]
     inertia: Inertia | None = None  #: about the centre of mass [kg m^2]
@@ -188,24 +215,32 @@ class PrsBodies(Section):
     coupling: Body
 
 
-_COULOMB = _not_negative("N m", "friction torque")
-_VISCOUS = _not_negative("N m s/rad", "viscous friction")
+_COULOMB = _not_negative("N m", "friction torque", usual=(0.0, 1e3))
+_VISCOUS = _not_negative("N m s/rad", "viscous friction", usual=(0.0, 1e4))
+_DRY = _not_negative("N m", "dry friction", sliding="N", usual=(0.0, 1e3))
+_DRY_EACH = _not_negative("N m", "dry friction", "drives", sliding="N", usual=(0.0, 1e3))
+_VISCOUS_EACH = _not_negative(
+    "N m s/rad", "viscous friction", "drives", sliding="N s/m", usual=(0.0, 1e4)
+)
+_RUBBING_SPEED = _positive("rad/s", "speed", sliding="m/s", usual=(1e-5, 1e3))
 
 
 class JointFriction(Section):
-    """Friction of a revolute joint: Coulomb, viscous, Stribeck and a saturating term.
+    """Friction of a joint: Coulomb, viscous, Stribeck and a saturating term.
 
-    tau = (coulomb + stribeck exp(-(w/stribeck_speed)^2)) tanh(w/smoothing_speed)
-          + viscous w + saturating tanh(w/saturating_speed)
+    f = (coulomb + stribeck exp(-(w/stribeck_speed)^2)) tanh(w/smoothing_speed)
+        + viscous w + saturating tanh(w/saturating_speed)
+
+    A joint that turns rubs in N m at rad/s, one that slides in N at m/s.
     """
 
-    coulomb: Annotated[Drives, _not_negative("N m", "friction torque", "drives")] = (0.0,)
-    viscous: Annotated[Drives, _not_negative("N m s/rad", "viscous friction", "drives")] = (0.0,)
-    stribeck: Annotated[float, _COULOMB] = 0.0
-    stribeck_speed: Annotated[float, _positive("rad/s", "speed")] | None = None
-    saturating: Annotated[float, _COULOMB] = 0.0
-    saturating_speed: Annotated[float, _positive("rad/s", "speed")] | None = None
-    smoothing_speed: Annotated[float, _positive("rad/s", "speed")] = 0.01
+    coulomb: Annotated[Drives, _DRY_EACH] = (0.0,)
+    viscous: Annotated[Drives, _VISCOUS_EACH] = (0.0,)
+    stribeck: Annotated[float, _DRY] = 0.0
+    stribeck_speed: Annotated[float, _RUBBING_SPEED] | None = None
+    saturating: Annotated[float, _DRY] = 0.0
+    saturating_speed: Annotated[float, _RUBBING_SPEED] | None = None
+    smoothing_speed: Annotated[float, _RUBBING_SPEED] = 0.01
 
     @model_validator(mode="after")
     def _terms_are_complete(self) -> "JointFriction":
@@ -216,43 +251,47 @@ class JointFriction(Section):
 
 
 class SlideFriction(Section):
-    """Friction of a prismatic joint."""
+    """Coulomb and viscous friction of a prismatic joint."""
 
-    coulomb: Annotated[float, _not_negative("N", "friction force")] = 0.0
-    viscous: Annotated[float, _not_negative("N s/m", "viscous friction")] = 0.0
-    smoothing_speed: Annotated[float, _positive("m/s", "speed")] = 0.01
+    coulomb: Annotated[float, _not_negative("N", "friction force", usual=(0.0, 1e5))] = 0.0
+    viscous: Annotated[float, _not_negative("N s/m", "viscous friction", usual=(0.0, 1e6))] = 0.0
+    smoothing_speed: Annotated[float, _positive("m/s", "speed", usual=(1e-5, 1.0))] = 0.01
 
 
 class Friction(Section):
-    """Friction joint by joint."""
+    """Friction joint by joint; a table of the name of a joint coordinate, `q2`, is that drive's."""
 
-    drives: JointFriction | None = None  #: the three arm drives, gear output
+    model_config = ConfigDict(extra="allow")
+    __pydantic_extra__: dict[str, JointFriction] = Field(init=False)  # pyright: ignore[reportIncompatibleVariableOverride]
+    drives: JointFriction | None = None  #: the drives but that of the telescope, gear output
     axis4: JointFriction | None = None  #: the drive of the telescope, gear output
     telescope: SlideFriction | None = None  #: its prismatic joint
     balls: JointFriction | None = None  #: each ball joint of the rods
-    slides: SlideFriction | None = None  #: the sliders of a 3PRS
+    slides: SlideFriction | None = None  #: drives that slide
 
 
 class Motor(Section):
-    """A motor with its transmission, alike on each drive.
+    """A motor with its transmission.
 
     Two inertias, coupled by a spring and a damper, all seen from the motor shaft; a rigid
     transmission is one without `coupling_stiffness`.
     """
 
     gear_ratio: Ratio | None = None  #: motor turns per joint turn
-    transmission: Annotated[float, _positive("rad/m", "transmission")] | None = None
+    transmission: Annotated[float, _positive("rad/m", "transmission", usual=(3.0, 1e5))] | None = (
+        None
+    )
     rotor_inertia: RotorInertia | None = None  #: J1 [kg m^2], at the motor shaft
     load_inertia: RotorInertia | None = None  #: J2 [kg m^2], at the motor shaft
-    reflected_inertia: RotorInertia | None = None  #: of the rotor, at the joint [kg m^2]
+    reflected_inertia: JointInertia | None = None  #: of the rotor, at the joint [kg m^2 or kg]
     coupling_stiffness: Stiffness | None = None  #: kt [N m/rad], at the motor shaft
     coupling_stiffness_reverse: Stiffness | None = None  #: kt while the load leads; none: as kt
     coupling_damping: Annotated[float, _VISCOUS] = 0.0  #: ct [N m s/rad]
     damping: Annotated[float, _VISCOUS] = 0.0  #: c1 [N m s/rad], motor bearing
     coulomb: Annotated[float, _COULOMB] = 0.0  #: dry friction at the motor shaft [N m]
     coulomb_speed: Annotated[float, _positive("rad/s", "speed")] = 1.0  #: where it is 76 % of it
-    torque_constant: Annotated[float, _positive("N m/A", "torque constant")] | None = None
-    current_limit: Annotated[float, _positive("A", "current")] | None = None
+    torque_constant: TorqueConstant | None = None
+    current_limit: Annotated[float, _positive("A", "current", usual=(0.05, 1e3))] | None = None
     peak_torque: Torque | None = None  #: at the motor shaft [N m]
     continuous_torque: Torque | None = None  #: RMS over a cycle, at the shaft [N m]
     peak_speed: Annotated[float, _positive("rad/s", "speed", usual=(1, 1e4))] | None = None
@@ -278,38 +317,45 @@ class Motor(Section):
     @model_validator(mode="after")
     def _one_transmission(self) -> "Motor":
         if self.gear_ratio is not None and self.transmission is not None:
-            raise ValueError("give gear_ratio (turning joint) or transmission (slider), not both.")
+            raise ValueError(
+                "give gear_ratio (joint that turns) or transmission (joint that slides), not both."
+            )
         return self
 
 
 class Motors(Section):
-    """Which motor drives what."""
+    """Which motor drives what; a table of the name of a joint coordinate, `q2`, is that drive's."""
 
-    drives: Motor | None = None
-    axis4: Motor | None = None
+    model_config = ConfigDict(extra="allow")
+    __pydantic_extra__: dict[str, Motor] = Field(init=False)  # pyright: ignore[reportIncompatibleVariableOverride]
+    drives: Motor | None = None  #: all but that of the telescope
+    axis4: Motor | None = None  #: that of the telescope
 
 
-_SPEED = _positive("rad/s", "speed", "drives", usual=(1e-2, 200.0))
-_ACCELERATION = _positive("rad/s^2", "acceleration", "drives", usual=(1e-1, 1e5))
-_JERK = _positive("rad/s^3", "jerk", "drives", usual=(1.0, 1e8))
-_TORQUE_RATE = _positive("N m/s", "torque rate", "drives")
+_SPEED = _positive("rad/s", "speed", "drives", usual=(1e-2, 200.0), sliding="m/s")
+_ACCELERATION = _positive("rad/s^2", "acceleration", "drives", usual=(1e-1, 1e5), sliding="m/s^2")
+_JERK = _positive("rad/s^3", "jerk", "drives", usual=(1.0, 1e8), sliding="m/s^3")
+_TORQUE_RATE = _positive("N m/s", "rate of the effort", "drives", sliding="N/s")
 
 
 class Limits(Section):
     """What the robot must not exceed; of torques and loads, `margin` is kept free."""
 
-    joint_angle: AngleRange | None = None  #: of the arms, 0 level, positive down [rad]
-    slider_position: LengthRange | None = None  #: of the sliders, from s = 0 [m]
+    joint_angle: AngleRanges | None = None  #: of the arms; of a Delta positive is down [rad]
+    slider_position: LengthRanges | None = None  #: of the sliders, from s = 0 [m]
+    strut_length: LengthRanges | None = None  #: of struts, foot to ball [m]
     rod_tilt: Angle | None = None  #: rod out of its limb plane, at most [rad]
+    foot_angle: Angle | None = None  #: of a strut at its foot, from home, at most [rad]
+    ball_angle: Angle | None = None  #: of a rod on a platform that turns, from home, at most [rad]
     telescope_length: LengthRange | None = None  #: cardan to cardan [m]
-    platform_tilt: Angle | None = None  #: of a 3PRS, at most [rad]
+    platform_tilt: Angle | None = None  #: of a platform that tilts, at most [rad]
     singularity_margin: Fraction = 0.02  #: both margins of `kinematics.singularity`
     workspace_radius: Length | None = None  #: of the guaranteed cylinder [m]
     workspace_height: LengthRange | None = None  #: z of its floor and ceiling [m]
-    joint_speed: Annotated[Drives, _SPEED] | None = None
-    joint_acceleration: Annotated[Drives, _ACCELERATION] | None = None
-    joint_jerk: Annotated[Drives, _JERK] | None = None
-    torque_rate: Annotated[Drives, _TORQUE_RATE] | None = None  #: of the drives, at the joint
+    joint_speed: Annotated[Drives, _SPEED] | None = None  #: [rad/s or m/s]
+    joint_acceleration: Annotated[Drives, _ACCELERATION] | None = None  #: [rad/s^2 or m/s^2]
+    joint_jerk: Annotated[Drives, _JERK] | None = None  #: [rad/s^3 or m/s^3]
+    torque_rate: Annotated[Drives, _TORQUE_RATE] | None = None  #: at the joint [N m/s or N/s]
     rod_force: Force | None = None  #: axial, at either end [N]
     bearing_force: Force | None = None  #: in the bearing of a motor [N]
     bearing_torque: Torque | None = None  #: tilting moment in the bearing of a motor [N m]
@@ -327,6 +373,8 @@ class Material(Section):
     poisson_ratio: Annotated[float, Quantity("", "ratio", least=-1.0, most=0.5)] | None = None
     yield_strength: Annotated[float, _positive("Pa", "strength")] | None = None
     damping_ratio: Fraction | None = None  #: modal damping
+    young_modulus_deviation: Fraction | None = None  #: standard deviation, as a part of it
+    density_deviation: Fraction | None = None  #: standard deviation, as a part of it
 
     @model_validator(mode="after")
     def _shear_is_known(self) -> "Material":
@@ -370,10 +418,14 @@ class CrossSection(Section):
 
 
 class Sections(Section):
-    """Elastic links."""
+    """Elastic links.
+
+    A stated `rod_stiffness` is used where there is one, else E A / L of the section.
+    """
 
     arm: CrossSection | None = None
     rod: CrossSection | None = None
+    rod_stiffness: AxialStiffness | None = None  #: of one rod or strut along its axis [N/m]
 
 
 class NotchHinge(Section):
@@ -394,7 +446,7 @@ class CylinderHinge(Section):
 
 
 class Flexures(Section):
-    """Compliant joints: lumped springs, stated or from the shape of the hinges.
+    """Compliant joints at the ends of rods and bars: springs, stated or from the shape of hinges.
 
     A stated stiffness is used where there is one; the shape then serves for stresses.
     """
@@ -405,27 +457,24 @@ class Flexures(Section):
     revolute: NotchHinge | None = None
     spherical: CylinderHinge | None = None
 
-    @model_validator(mode="after")
-    def _stiffness_is_known(self) -> "Flexures":
-        if self.revolute_bending is None and self.revolute is None:
-            raise ValueError("give revolute_bending, or the hinge as [flexures.revolute].")
-        both = (self.spherical_bending, self.spherical_torsion)
-        if None in both and self.spherical is None:
-            raise ValueError(
-                "give spherical_bending and spherical_torsion, or the hinge as "
-                "[flexures.spherical]."
-            )
-        return self
-
 
 class Control(Section):
     """Cascade control of one drive; gains act on motor-side angles."""
 
-    position_gain: Annotated[float, _positive("1/s", "gain")] | None = None  #: kV
-    velocity_gain: Annotated[float, _positive("A s/rad", "gain")] | None = None  #: kP
-    integral_gain: Annotated[float, _not_negative("A/rad", "gain")] | None = None  #: kI
+    position_gain: Annotated[float, _positive("1/s", "gain", usual=(0.5, 3000.0))] | None = (
+        None  #: kV
+    )
+    velocity_gain: Annotated[float, _positive("A s/rad", "gain", usual=(1e-4, 1e3))] | None = (
+        None  #: kP
+    )
+    integral_gain: Annotated[float, _not_negative("A/rad", "gain", usual=(1e-4, 1e5))] | None = (
+        None  #: kI
+    )
     position_period: Duration | None = None  #: sampling of the position loop [s]
     velocity_period: Duration | None = None  #: of the velocity loop; none: continuous [s]
+
+
+_ZERO = _not_negative("rad", "angle", most=0.2)
 
 
 class Encoders(Section):
@@ -434,6 +483,12 @@ class Encoders(Section):
     motor_bits: Bits | None = None  #: 2**bits counts per joint turn (slider: motor turn)
     passive_bits: Bits | None = None  #: of an encoder on a passive joint
     sampling_period: Duration | None = None
+    motor_zero_deviation: Annotated[float, _ZERO] | None = None
+    #: standard deviation of the zeros of the motors [rad]
+    passive_zero_deviation: Annotated[float, _ZERO] | None = None
+    #: the same of encoders on passive joints [rad]
+    timing_deviation: Annotated[float, _not_negative("s", "time", most=1.0)] | None = None
+    #: standard deviation of the time by which a passive encoder is late [s]
 
 
 class Weighed(Section):
@@ -481,6 +536,7 @@ class AbstractFile(Section):
     summary: str = ""
     gravity: Acceleration = (0.0, 0.0, -9.81)
     _facts: tuple[Fact, ...] = PrivateAttr(default=())
+    _place: str = PrivateAttr(default="")
 
     def __eq__(self, other: object) -> bool:
         """Whether both say the same, however their files wrote the numbers."""
@@ -490,6 +546,11 @@ class AbstractFile(Section):
     def facts(self) -> tuple[Fact, ...]:
         """Every number of the file as it was written, with its source."""
         return self._facts
+
+    @property
+    def place(self) -> str:
+        """The file it was read from, or its name: where a mistake in it is."""
+        return self._place or self.name
 
     def assumptions(self, *sections: str) -> tuple[Fact, ...]:
         """The facts under `sections` (all, if none is named) that nobody vouches for."""
@@ -510,8 +571,11 @@ class AbstractFile(Section):
 
 
 class AbstractRobot(AbstractFile):
-    """What every robot file may hold."""
+    """What every robot file may hold; a kind adds its geometry, and names its bodies."""
 
+    kind: Any
+    geometry: Any
+    bodies: Any = None
     friction: Friction | None = None
     motors: Motors | None = None
     limits: Limits = Limits()
@@ -524,6 +588,12 @@ class AbstractRobot(AbstractFile):
     disassembled: Disassembled | None = None
     payloads: dict[str, Payload] = {}
 
+    def body(self, part: str) -> Body | None:
+        """The body of that name under [bodies]; None if the file does not have it."""
+        of_name = self.bodies.get if isinstance(self.bodies, dict) else _of(self.bodies)
+        found = of_name(part)
+        return found if isinstance(found, Body) else None
+
     @model_validator(mode="after")
     def _materials_exist(self) -> "AbstractRobot":
         parts = [("sections", part) for part in ("arm", "rod")]
@@ -535,6 +605,10 @@ class AbstractRobot(AbstractFile):
                     f"{section}.{part}.material: '{made.material}' is not under [materials]."
                 )
         return self
+
+
+def _of(section: Section | None) -> Callable[[str], object]:
+    return lambda name: getattr(section, name, None)
 
 
 class DeltaRobot(AbstractRobot):
@@ -553,5 +627,4 @@ class PrsRobot(AbstractRobot):
     bodies: PrsBodies | None = None
 
 
-Robot = DeltaRobot | PrsRobot
-KINDS: dict[str, type[DeltaRobot] | type[PrsRobot]] = {"delta": DeltaRobot, "3prs": PrsRobot}
+Robot = AbstractRobot

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from triskele.description.files import check_writable, write_whole
-from triskele.errors import TableError, UnitError, did_you_mean
+from triskele.description.files import LARGEST_TABLE, check_readable, check_writable, write_whole
+from triskele.errors import InputError, TableError, UnitError, did_you_mean, shortened
 from triskele.units import BASE, Dimension, parse_unit, same_dimension
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ _USUAL = (
 )
 _USUAL_UNITS = {parse_unit(unit).dimension: unit for unit in _USUAL.split(", ")}
 _EXTENSIONS = (".csv", ".parquet")
+_MOST_CELLS = 1 << 27  #: of a Parquet file, which may hold a number a billion times in a few bytes
 
 
 class Column(NamedTuple):
@@ -166,7 +167,10 @@ def read_table(path: str | Path) -> Table:
     try:
         if path.is_dir():
             raise TableError(f"{path}: is a directory; a table ({_known()}) was expected.")
+        check_readable(path, LARGEST_TABLE)
         return _read_csv(path) if extension == ".csv" else _read_parquet(path)
+    except InputError as error:
+        raise TableError(str(error)) from None
     except FileNotFoundError:
         raise TableError(f"{path}: no such file.") from None
     except UnicodeDecodeError:
@@ -229,12 +233,12 @@ def _headers(place: str, cells: Sequence[str]) -> list[tuple[str, str]]:
     columns: dict[str, str] = {}
     for position, cell in enumerate(cells, start=1):
         match = _HEADER.fullmatch(cell)
-        name = match[1] if match else cell.partition("[")[0].strip()
+        name = shortened(match[1] if match else cell.partition("[")[0].strip())
         if not name:
             raise TableError(f"{place}, column {position}: has no name; write `x [m]`, say.")
         if match is None:
             raise TableError(
-                f"{place}, column '{cell.strip()}': has no unit; write `{name} [m]`, or "
+                f"{place}, column '{shortened(cell.strip())}': has no unit; write `{name} [m]`, or "
                 f"`{name} [1]` for a plain number."
             )
         unit = match[2]
@@ -267,7 +271,8 @@ def _broken_row(path: Path, lines: Sequence[str], columns: list[tuple[str, str]]
     number, line = rows[low]
     cells = line.split(",")
     if len(cells) != width:
-        has, names = f"{len(cells)} cell{'s' * (len(cells) > 1)}", ", ".join(n for n, _ in columns)
+        has = f"{len(cells)} cell{'s' * (len(cells) > 1)}"
+        names = shortened(", ".join(name for name, _ in columns), 400)
         return TableError(f"{path}, line {number}: has {has}; the header has {width}: {names}.")
     wrong = (j for j, cell in enumerate(cells) if not cell.strip() or _numbers([cell], 1) is None)
     j = next(wrong, 0)
@@ -284,7 +289,7 @@ def _what_is_wrong(cell: str) -> str:
         finite = float(text) - float(text) == 0
     except ValueError:
         finite = True
-    return f"'{text}' is not a {'number' if finite else 'finite number'}."
+    return f"'{shortened(text)}' is not a {'number' if finite else 'finite number'}."
 
 
 def _read_parquet(path: Path) -> Table:
@@ -293,7 +298,11 @@ def _read_parquet(path: Path) -> Table:
 
     try:
         with path.open("rb") as file:
-            found = pq.ParquetFile(file).read()
+            parquet = pq.ParquetFile(file)
+            cells = parquet.metadata.num_rows * parquet.metadata.num_columns
+            if cells > _MOST_CELLS:
+                raise TableError(f"{path}: has {cells} cells; at most {_MOST_CELLS} are read.")
+            found = parquet.read()
     except pa.ArrowException as error:
         reason = str(error).splitlines()[0].rstrip(".")
         raise TableError(f"{path}: is not a Parquet file that can be read: {reason}.") from None

@@ -9,13 +9,19 @@ The drives do the power tau . qd = d/dt (kinetic + potential) + lost.
 
 from typing import NamedTuple
 
-import jax
-import jax.numpy as jnp
-
 from triskele.dynamics.inverse import turning_balls
 from triskele.dynamics.robot import RigidRobot
 from triskele.dynamics.wrenches import Frames, inertial_wrenches, motion_state, power
-from triskele.numerics import Components, Scalar, Scalars, as_scalars, safe_norm
+from triskele.numerics import (
+    Components,
+    Scalar,
+    Scalars,
+    as_scalars,
+    at_known,
+    jvp,
+    safe_norm,
+    zeros_like,
+)
 from triskele.spatial.vectors import combine, dot
 
 
@@ -34,7 +40,7 @@ class Energy(NamedTuple):
 
 def potential_energy(robot: RigidRobot, T: Frames, eta: Scalars) -> Scalar:
     """Energy of gravity and springs [J] with bodies at `T` and passive coordinates `eta`."""
-    g, potential = robot.gravity_components(), jnp.zeros_like(T[-1].p[2])
+    g, potential = robot.gravity_components(), zeros_like(T[-1].p[2])
     for ten, pose in zip(robot.inertias(), T, strict=True):
         m, *mc = ten
         moment = combine((mc[0], pose.x), (mc[1], pose.y), (mc[2], pose.z), (m, pose.p))
@@ -44,17 +50,18 @@ def potential_energy(robot: RigidRobot, T: Frames, eta: Scalars) -> Scalar:
     return potential
 
 
+@at_known
 def energy(robot: RigidRobot, x: Components, xd: Components) -> Energy:
     """Energies and lost power when the platform is at `x` and moves with `xd`."""
     x, xd = as_scalars(x), as_scalars(xd)
     mechanism = robot.mechanism
-    state = motion_state(mechanism, x, xd, tuple(jnp.zeros_like(value) for value in x))
+    state = motion_state(mechanism, x, xd, tuple(zeros_like(value) for value in x))
     W = inertial_wrenches(robot, state.Td, (0.0, 0.0, 0.0))
     spinning = sum(i * qd * qd for i, qd in zip(robot.rotors, state.qd, strict=True))
     kinetic = (power(state.Td, W) + spinning) / 2
-    eta, etad = jax.jvp(mechanism.passive, (state.q, x), (state.qd, xd))
+    eta, etad = jvp(mechanism.passive, (state.q, x), (state.qd, xd))
     potential = potential_energy(robot, state.T, eta)
-    lost = jnp.zeros_like(kinetic)
+    lost = zeros_like(kinetic)
     laws = (*robot.drive_friction, *robot.passive_friction)
     for law, speed in zip(laws, (*state.qd, *etad), strict=True):
         lost = lost if law is None else lost + law.effort(speed) * speed

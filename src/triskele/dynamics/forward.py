@@ -24,7 +24,21 @@ from triskele.dynamics.robot import RigidRobot
 from triskele.dynamics.wrenches import Frames, inertial_wrenches, motion_state, power, to_platform
 from triskele.kinematics.mechanism import AbstractMechanism
 from triskele.kinematics.velocity import ClosureJacobians, closure_jacobians
-from triskele.numerics import Components, Matrix, Scalar, Scalars, as_scalars, safe_divide, solve
+from triskele.numerics import (
+    Components,
+    Matrix,
+    Scalar,
+    Scalars,
+    as_scalars,
+    at_known,
+    full_like,
+    jvp,
+    library,
+    safe_divide,
+    solve,
+    zeros_like,
+)
+from triskele.programs import symbols
 
 
 class Equations(NamedTuple):
@@ -35,6 +49,7 @@ class Equations(NamedTuple):
     closure: ClosureJacobians
 
 
+@at_known
 def forward_dynamics(robot: RigidRobot, x: Components, xd: Components, tau: Components) -> Scalars:
     """Platform acceleration xdd under the efforts `tau` [N m, N] of the drives."""
     M, h, closure = equations_of_motion(robot, x, xd)
@@ -42,12 +57,15 @@ def forward_dynamics(robot: RigidRobot, x: Components, xd: Components, tau: Comp
     return solve(M, push)
 
 
+@at_known
 def equations_of_motion(robot: RigidRobot, x: Components, xd: Components) -> Equations:
     """M, h and the closure Jacobians of (1) at a state, in the working mode."""
     x, xd = as_scalars(x), as_scalars(xd)
     mechanism, n = robot.mechanism, len(x)
     q = mechanism.inverse(x).components
     closure = closure_jacobians(mechanism, q, x)
+    if library(*x, *xd) is symbols:
+        return _written(robot, q, x, xd, closure)
     ones = jnp.ones((n + 1, *jnp.shape(x[0])))
     first = jnp.arange(n + 1).reshape(-1, *(1,) * jnp.ndim(x[0]))
     speeds = tuple(jnp.where(first == n, speed, 0.0) for speed in xd)
@@ -74,6 +92,19 @@ def equations_of_motion(robot: RigidRobot, x: Components, xd: Components) -> Equ
     return Equations(M, h, closure)
 
 
+def _written(
+    robot: RigidRobot, q: Scalars, x: Scalars, xd: Scalars, closure: ClosureJacobians
+) -> Equations:
+    """The same by (2), for a program: it has no copies, whatever is written twice."""
+    state = motion_state(robot.mechanism, x, xd, tuple(zeros_like(value) for value in x))
+    f_q, f_x = generalised_forces(robot, state)
+    f_q = tuple(a + b for a, b in zip(f_q, motor_efforts(robot, state), strict=True))
+    return Equations(
+        _mass_matrix(robot, q, x, closure), to_platform(state.closure, f_q, f_x), closure
+    )
+
+
+@at_known
 def mass_matrix(robot: RigidRobot, x: Components) -> Matrix:
     """M of (2) [kg, kg m, kg m^2], symmetric, rows of scalars."""
     x = as_scalars(x)
@@ -81,6 +112,7 @@ def mass_matrix(robot: RigidRobot, x: Components) -> Matrix:
     return _mass_matrix(robot, q, x, closure_jacobians(robot.mechanism, q, x))
 
 
+@at_known
 def joint_mass_matrix(robot: RigidRobot, x: Components) -> Matrix:
     """J' M J: the inertia that the motors feel [kg m^2, kg]; large near type 2 singularities."""
     x = as_scalars(x)
@@ -123,9 +155,9 @@ def _direction(
     """dq/dx_j and dT/dx_j; entries of the poses that never move are structural zeros."""
     q, x = as_scalars(q), as_scalars(x)
     A, B = closure
-    unit = tuple(jnp.full_like(value, float(k == j)) for k, value in enumerate(x))
+    unit = tuple(full_like(value, float(k == j)) for k, value in enumerate(x))
     turn = tuple(-safe_divide(row[j], b) for row, b in zip(A, B, strict=True))
-    _, dT = jax.jvp(mechanism.body_poses, (q, x), (turn, unit))
+    _, dT = jvp(mechanism.body_poses, (q, x), (turn, unit))
     still = [type(leaf) is float for leaf in jax.tree.leaves(mechanism.body_poses(q, x))]
     leaves = jax.tree.leaves(dT)
     changes = [0.0 if fixed else leaf for leaf, fixed in zip(leaves, still, strict=True)]

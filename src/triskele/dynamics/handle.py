@@ -1,111 +1,126 @@
 """Compiled functions for controllers and long tables: one robot, its numbers burned in.
 
-The general laws take the robot as an argument: one compilation serves all robots of a kind.
-A handle gives that up for speed. Its numbers are constants of the compiled code, zeros of
-the inertia cost nothing, and a Delta with thin rods and no fourth axis runs on the closed
-form of `thin_delta.py`. Change the robot, and make a new handle.
+The general laws take the robot as an argument: one program serves all robots of a kind.
+A handle gives that up for speed. Its numbers are constants of the machine code, and zeros of
+the inertia cost nothing. Change the robot, and make a new handle.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import cached_property
 
-import diffrax
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 from numpy.typing import ArrayLike
 
-from triskele.dynamics import thin_delta
 from triskele.dynamics.forward import forward_dynamics
 from triskele.dynamics.inverse import inverse_dynamics
 from triskele.dynamics.robot import RigidRobot
 from triskele.errors import InputError
-from triskele.numerics import Scalars, batch
+from triskele.numerics import Scalars, tabulate
+from triskele.programs import device, kernel
+from triskele.programs.cuda import CudaKernel
+from triskele.programs.program import Port, Program
 
-Kernel = Callable[[Scalars, Scalars, Scalars], Scalars]
-Handle = Callable[[ArrayLike, ArrayLike, ArrayLike], np.ndarray]
-
-
-def torque_function(robot: RigidRobot) -> Handle:
-    """Efforts tau(x, xd, xdd) [N m, N], for one state, (n,) arrays, or for N of them, (N, n)."""
-    thin = thin_delta.of(robot)
-    fixed = _numbers(robot)
-    kernel = eqx.Partial(inverse_dynamics, fixed) if thin is None else thin.inverse_dynamics
-    return _handle(kernel, len(robot.rotors))
+Law = Callable[[RigidRobot, Scalars, Scalars, Scalars], Scalars]
 
 
-def acceleration_function(robot: RigidRobot) -> Handle:
-    """Accelerations xdd(x, xd, tau), for one state, (n,) arrays, or for N of them, (N, n)."""
-    return _handle(_forward(robot), len(robot.rotors))
+class StateFunction:
+    """A law of one robot: three vectors of n numbers in, one out.
 
-
-Trajectory = Callable[[ArrayLike, ArrayLike], np.ndarray]
-
-
-def trajectory_function(
-    robot: RigidRobot, efforts: Callable[[jax.Array], jax.Array], times: ArrayLike, tolerance: float
-) -> Trajectory:
-    """Platform coordinates x at `times` [s], from x and xd at the first, driven by `efforts`.
-
-    The bare integrator of `simulate`, for many runs: no samples between, no energy, and no
-    check that the robot stays in its workspace.
+    Called with (n,) arrays for one state, or with (N, n) arrays for N of them; JAX arrays
+    come back as JAX arrays, on the device on which they are.
     """
-    kernel, instants, n = _forward(robot), np.asarray(times, float), len(robot.rotors)
 
-    def rates(t: jax.Array, y: jax.Array, _: None) -> jax.Array:
-        xdd = kernel(tuple(y[:n]), tuple(y[n:]), tuple(efforts(t)))
-        return jnp.concatenate([y[n:], jnp.stack(xdd)])
+    def __init__(self, law: Law, robot: RigidRobot, third: str, result: str) -> None:
+        self._law, self._n = eqx.Partial(law, robot), len(robot.rotors)
+        self._ports = _ports(robot, ("x", "xd", third)), _ports(robot, (result,))
+        self._shape = (self._n,)
+        self._handle = kernel.burned_in(self._law, *(self._n,) * 3)
+        #: the law at one state into an array: into(out, x, xd, third), n doubles each, unchecked
+        self.into = self._into if self._handle is None else self._handle.into
 
-    @jax.jit
-    def run(y: jax.Array) -> jax.Array:
-        solution = diffrax.diffeqsolve(
-            diffrax.ODETerm(rates),  # pyright: ignore[reportArgumentType]
-            diffrax.Tsit5(),
-            t0=instants[0],
-            t1=instants[-1],
-            dt0=None,
-            y0=y,
-            saveat=diffrax.SaveAt(ts=jnp.asarray(instants)),
-            stepsize_controller=diffrax.PIDController(rtol=tolerance, atol=tolerance),
-            max_steps=None,
-            adjoint=diffrax.ForwardMode(),
-        )
-        assert solution.ys is not None
-        return solution.ys[:, :n]
+    @cached_property
+    def program(self) -> Program | None:
+        """The law as a program, its inputs and outputs named; None if it is not straight-line."""
+        law = kernel.program_of(self._law, *(self._n,) * 3)
+        inputs, outputs = self._ports
+        return None if law is None else replace(law, inputs=inputs, outputs=outputs)
 
-    return lambda x, xd: np.asarray(run(np.concatenate([x, xd], dtype=float)))
+    def __call__(self, x: ArrayLike, xd: ArrayLike, third: ArrayLike) -> np.ndarray:
+        """The law at one state, or at N of them."""
+        handle = self._handle
+        if handle is not None:
+            try:
+                if x.shape == xd.shape == third.shape == self._shape:  # pyright: ignore[reportAttributeAccessIssue]
+                    return handle.at(x, xd, third)  # pyright: ignore[reportArgumentType]
+            except AttributeError:  # lists have no shape
+                pass
+        return self._of_any(x, xd, third)
 
+    @cached_property
+    def gpu(self) -> CudaKernel:
+        """The law as one kernel of a GPU: gpu(x, xd, third, out=result), arrays on the device.
 
-def _forward(robot: RigidRobot) -> Kernel:
-    """Forward dynamics of `robot`, in closed form where there is one."""
-    thin, fixed = thin_delta.of(robot), _numbers(robot)
-    return eqx.Partial(forward_dynamics, fixed) if thin is None else thin.forward_dynamics
+        Arrays are those of CuPy, PyTorch or `programs.device.DeviceArray`, and JAX's as input.
+        """
+        program = self.program
+        assert program is not None, "only programs are compiled for a GPU"
+        return CudaKernel(program)
 
+    def _into(self, out: np.ndarray, *state: ArrayLike) -> None:
+        out[...] = self._of_any(*state)
 
-def _numbers(robot: RigidRobot) -> RigidRobot:
-    """The robot with NumPy leaves, which compiled code takes as constants."""
-    return jax.tree.map(np.asarray, robot)
-
-
-def _handle(kernel: Kernel, n: int) -> Handle:
-    """`kernel` compiled for one state and for many; both read plain NumPy arrays."""
-
-    def of_packed(state: jax.Array) -> jax.Array:
-        parts = (tuple(state[k * n : (k + 1) * n]) for k in range(3))
-        return jnp.stack(kernel(*parts))
-
-    one = jax.jit(of_packed)
-    many = batch(kernel)
-
-    def call(x: ArrayLike, xd: ArrayLike, third: ArrayLike) -> np.ndarray:
-        shape = np.shape(x)
-        if not shape == np.shape(xd) == np.shape(third) or shape[-1:] != (n,) or len(shape) > 2:
+    def _of_any(self, *state: ArrayLike) -> np.ndarray:
+        shapes = [np.shape(part) for part in state]
+        shape = shapes[0]
+        if len(set(shapes)) != 1 or shape[-1:] != self._shape or len(shape) > 2 or 0 in shape:
             raise InputError(
-                f"A state is three arrays of {n} numbers, and N states are three arrays (N, {n}); "
-                f"given are {shape}, {np.shape(xd)} and {np.shape(third)}."
+                f"A state is three arrays of {self._n} numbers, and N states are three arrays "
+                f"(N, {self._n}); given are {shapes[0]}, {shapes[1]} and {shapes[2]}."
             )
-        if len(shape) == 1:
-            return np.asarray(one(np.concatenate([x, xd, third], dtype=float)))
-        return np.stack(many(x, xd, third), axis=-1)
+        if any(isinstance(part, jax.Array) for part in state):
+            arrays = [jnp.asarray(part, float) for part in state]
+            if len(shape) == 2 and device.holds(*arrays) and self.program is not None:
+                return self.gpu.of_jax(*arrays)  # pyright: ignore[reportReturnType]
+            return _on_device(self._law, len(shape) == 1, *arrays)  # pyright: ignore[reportReturnType]
+        arrays = [np.asarray(part, float) for part in state]
+        rows = [array[None] if array.ndim == 1 else array for array in arrays]
+        if self._handle is not None:
+            found = self._handle.of_rows(*rows)
+        else:
+            found = np.stack(tabulate(self._law)(*rows), axis=-1)
+        return found[0] if arrays[0].ndim == 1 else found
 
-    return call
+
+@eqx.filter_jit
+def _on_device(law: Callable, one: bool, *state: jax.Array) -> jax.Array:
+    columns = (tuple(part) if one else tuple(part.T) for part in state)
+    return jnp.stack(law(*columns), axis=-1)
+
+
+def _ports(robot: RigidRobot, quantities: Sequence[str]) -> tuple[Port, ...]:
+    """Names and units of platform coordinates, their rates, and efforts."""
+    platform, joints = robot.mechanism.platform_coordinates, robot.mechanism.joint_coordinates
+    rates = {"x": "", "xd": "/s", "xdd": "/s^2"}
+    found = []
+    for quantity in quantities:
+        if quantity == "tau":
+            units = {"rad": "N m", "m": "N"}
+            found += [Port(f"tau_{joint.name}", units[joint.unit]) for joint in joints]
+        else:
+            order, per = quantity[1:], rates[quantity]
+            found += [Port(c.name + order, c.unit + per) for c in platform]
+    return tuple(found)
+
+
+def torque_function(robot: RigidRobot) -> StateFunction:
+    """Efforts tau(x, xd, xdd) [N m, N], for one state, (n,) arrays, or for N of them, (N, n)."""
+    return StateFunction(inverse_dynamics, robot, "xdd", "tau")
+
+
+def acceleration_function(robot: RigidRobot) -> StateFunction:
+    """Accelerations xdd(x, xd, tau), for one state, (n,) arrays, or for N of them, (N, n)."""
+    return StateFunction(forward_dynamics, robot, "tau", "xdd")

@@ -27,7 +27,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Float
 from numpy.typing import ArrayLike
 
 from triskele.dynamics.robot import RigidRobot
@@ -42,11 +42,25 @@ from triskele.dynamics.wrenches import (
     pulled_back,
     to_joints,
 )
-from triskele.numerics import Components, Scalars, batch, safe_divide, safe_norm, solve
+from triskele.numerics import (
+    AnyArray,
+    Components,
+    Scalars,
+    at_known,
+    batch,
+    full_like,
+    jvp,
+    safe_divide,
+    safe_norm,
+    solve,
+    vjp,
+    zeros_like,
+)
 from triskele.spatial.inertia import second_moments
 from triskele.spatial.vectors import WORLD, Frame, Triple, add, dot, scale, subtract
 
 
+@at_known
 def inverse_dynamics(robot: RigidRobot, x: Components, xd: Components, xdd: Components) -> Scalars:
     """Efforts tau [N m, N] of the drives for the platform motion `x`, `xd`, `xdd`."""
     return efforts(robot, motion_state(robot.mechanism, x, xd, xdd))
@@ -81,10 +95,10 @@ def passive_forces(robot: RigidRobot, state: MotionState) -> tuple[Scalars, Scal
     if not any(robot.passive_friction):
         return e_q, e_x
     passive = robot.mechanism.passive
-    _, speeds = jax.jvp(passive, (state.q, state.x), (state.qd, state.xd))
+    _, speeds = jvp(passive, (state.q, state.x), (state.qd, state.xd))
     pairs = zip(robot.passive_friction, speeds, strict=True)
-    rubbing = tuple(jnp.zeros_like(w) if law is None else law.effort(w) for law, w in pairs)
-    f_q, f_x = jax.vjp(passive, state.q, state.x)[1](rubbing)
+    rubbing = tuple(zeros_like(w) if law is None else law.effort(w) for law, w in pairs)
+    f_q, f_x = vjp(passive, state.q, state.x)[1](rubbing)
     return _plus(f_q, e_q), _plus(f_x, e_x)
 
 
@@ -92,28 +106,30 @@ def spring_forces(robot: RigidRobot, q: Scalars, x: Scalars) -> tuple[Scalars, S
     """(f_q, f_x) of the springs alone; zeros if there are none."""
     if not any(robot.springs):
         return _zeros(q), _zeros(x)
-    eta, back = jax.vjp(robot.mechanism.passive, q, x)
+    eta, back = vjp(robot.mechanism.passive, q, x)
     pairs = zip(robot.springs, eta, strict=True)
-    return back(tuple(jnp.zeros_like(p) if s is None else s.effort(p) for s, p in pairs))
+    return back(tuple(zeros_like(p) if s is None else s.effort(p) for s, p in pairs))
 
 
 def moving_wrenches(robot: RigidRobot, state: MotionState) -> Frames:
-    """What the joints must do to each body: inertia, weight, friction of passive joints.
+    """What the joints must do to each body: inertia, weight, friction of passive slides.
 
-    Friction of a telescope acts along its bar, from the lower part to the upper.
+    That friction acts along the axis of the slide, on both bodies in turn.
     """
     W = inertial_wrenches(robot, state.Tdd, robot.gravity_components())
     W = list(with_ball_friction(robot, state, W))
     mechanism = robot.mechanism
-    _, speeds = jax.jvp(mechanism.passive, (state.q, state.x), (state.qd, state.xd))
+    slides = {joint.name: joint for joint in mechanism.joints()}
+    _, speeds = jvp(mechanism.passive, (state.q, state.x), (state.qd, state.xd))
     for law, coordinate, speed in zip(
         robot.passive_friction, mechanism.passive_coordinates, speeds, strict=True
     ):
         if law is None:
             continue
-        assert coordinate.name == "telescope", "no other passive joint has friction of its own"
-        upper, lower = (mechanism.bodies.index(f"telescope_{part}") for part in ("upper", "lower"))
-        push = scale(law.effort(speed), state.T[upper].z)
+        slide = slides[coordinate.joint]
+        assert slide.kind == "prismatic" and slide.axis is not None, "balls have `ball_friction`"
+        upper, lower = (mechanism.bodies.index(body) for body in (slide.parent, slide.child))
+        push = scale(law.effort(speed), state.T[upper].turned(slide.axis))
         W[upper] = W[upper]._replace(p=add(W[upper].p, push))
         W[lower] = W[lower]._replace(p=subtract(W[lower].p, push))
     return tuple(W)
@@ -143,7 +159,7 @@ def turning_balls(robot: RigidRobot, state: MotionState) -> Iterator[tuple[int, 
     frames = zip((WORLD, *state.T), (STILL, *state.Td), strict=True)
     turning = [angular_velocity(T, Td) for T, Td in frames]
     for joint in robot.mechanism.joints():
-        if joint.name.startswith(("elbow", "wrist")):
+        if joint.friction == "balls":
             parent, child = names.index(joint.parent), names.index(joint.child)
             yield parent, child, subtract(turning[child], turning[parent])
 
@@ -167,6 +183,7 @@ class PathEfforts(NamedTuple):
     c: Scalars  #: at rest: gravity and springs
 
 
+@at_known
 def path_efforts(robot: RigidRobot, x: Components, x1: Components, x2: Components) -> PathEfforts:
     """Coefficients of the efforts at path position `x` with derivatives x' and x''."""
     mechanism = robot.mechanism
@@ -199,7 +216,7 @@ def path_cases(
 
 
 def _zeros(values: Scalars) -> Scalars:
-    return tuple(jnp.zeros_like(value) for value in values)
+    return tuple(zeros_like(value) for value in values)
 
 
 # Linear in the parameters
@@ -207,7 +224,7 @@ def _zeros(values: Scalars) -> Scalars:
 
 def regressor(
     robot: RigidRobot, x: ArrayLike, xd: ArrayLike, xdd: ArrayLike
-) -> Float[Array, "N n parameters"]:
+) -> Float[AnyArray, "N n parameters"]:
     """Y with tau = Y theta, for N samples: columns are theta[0], theta[1], ... in turn.
 
     tau is that of the bodies alone, without motors, springs, friction and payload. With dT_i
@@ -228,7 +245,7 @@ def _joint_directions(
     """Leaves of Tdd - G, and of dT_i for each joint i; a kernel for `numerics.batch`."""
     state = motion_state(robot.mechanism, x, xd, xdd)
     directions = [
-        jax.jvp(robot.mechanism.body_poses, (state.q, state.x), (unit, move))[1]
+        jvp(robot.mechanism.body_poses, (state.q, state.x), (unit, move))[1]
         for unit, move in joint_directions(state)
     ]
     return lifted(robot, state), tuple(jax.tree.leaves(directions))
@@ -245,7 +262,7 @@ def joint_directions(state: MotionState) -> Iterator[tuple[Scalars, Scalars]]:
     """The change of q and of x with each joint coordinate, one after the other."""
     A, B = state.closure
     for i, b in enumerate(B):
-        unit = tuple(jnp.full_like(q, float(i == k)) for k, q in enumerate(state.q))
+        unit = tuple(full_like(q, float(i == k)) for k, q in enumerate(state.q))
         yield unit, solve(A, tuple(-b * one for one in unit))
 
 

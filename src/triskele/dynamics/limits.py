@@ -18,7 +18,7 @@ from triskele.kinematics.cycles import JointMotion
 from triskele.kinematics.mechanism import AbstractMechanism
 from triskele.kinematics.motion import Motion
 from triskele.kinematics.singularity import singularity_margins
-from triskele.laws.motors import at_joint, drive_motors, joint_speed
+from triskele.laws.drives import Drive, drives
 from triskele.numerics import Scalar, Scalars, tabulate
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ class LimitSeries(NamedTuple):
 
     def worst(self, t: Series) -> LimitUse:
         """Where it is used most."""
-        k = -1 if self.average else int(self.use.argmax())
+        k = -1 if self.average else int(np.round(self.use, 9).argmax())  # the first of equal ones
         found = (float(part[k]) for part in (self.allowed, self.values, t, self.use))
         return LimitUse(self.name, self.unit, *found)
 
@@ -79,10 +79,10 @@ def limit_series(
     payload: Payload | None = None,
 ) -> tuple[LimitSeries, ...]:
     """All limits that the file and the payload state, the tightest first."""
-    t = np.asarray(motion.t)
+    t, own = np.asarray(motion.t), drives(robot, mechanism)
     found = [
-        *_joint_limits(robot, mechanism, joints),
-        *_drive_limits(robot, mechanism, t, joints, tau),
+        *_joint_limits(own, joints),
+        *_drive_limits(robot, own, t, joints, tau),
         *_pose_limits(robot, mechanism, np.asarray(motion.x), np.asarray(joints.q)),
         *_load_limits(robot, loads),
         *_grip_limit(robot, loads, payload),
@@ -115,74 +115,55 @@ def _least(name: str, unit: str, allowed: float, values: Series) -> LimitSeries:
     return LimitSeries(name, unit, np.full(len(values), allowed), values, use)
 
 
-def each(values: Sequence[float] | None, joints: int) -> tuple[float | None, ...]:
-    """One limit per joint: one number for all, or as many as the file gives."""
-    if values is None:
-        return (None,) * joints
-    many = tuple(values) * joints if len(values) == 1 else tuple(values)
-    return (*many, *(None,) * joints)[:joints]
-
-
-def _joint_limits(
-    robot: Robot, mechanism: AbstractMechanism, joints: JointMotion
-) -> Iterator[LimitSeries]:
-    limits, n = robot.limits, len(mechanism.joint_coordinates)
+def _joint_limits(own: Sequence[Drive], joints: JointMotion) -> Iterator[LimitSeries]:
     rates = (
-        ("speed", limits.joint_speed, joints.qd, "/s"),
-        ("acceleration", limits.joint_acceleration, joints.qdd, "/s^2"),
-        ("jerk", limits.joint_jerk, joints.qddd, "/s^3"),
+        ("speed", [drive.speed for drive in own], joints.qd, "/s"),
+        ("acceleration", [drive.acceleration for drive in own], joints.qdd, "/s^2"),
+        ("jerk", [drive.jerk for drive in own], joints.qddd, "/s^3"),
     )
     for what, allowed, values, per in rates:
-        for k, limit in enumerate(each(allowed, n)):
-            coordinate = mechanism.joint_coordinates[k]
+        for k, (drive, limit) in enumerate(zip(own, allowed, strict=True)):
             if limit is not None:
-                series = np.asarray(values)[:, k]
-                yield _most(f"{what} of {coordinate.name}", coordinate.unit + per, limit, series)
-    for k, coordinate in enumerate(mechanism.joint_coordinates):
-        span = limits.joint_angle if coordinate.unit == "rad" else limits.slider_position
-        if span is not None and coordinate.name != "q4":
-            series = np.asarray(joints.q)[:, k]
-            yield _within(f"position of {coordinate.name}", coordinate.unit, span, series)
+                unit, series = drive.coordinate.unit + per, np.asarray(values)[:, k]
+                yield _most(f"{what} of {drive.name}", unit, limit, series)
+    for k, drive in enumerate(own):
+        if drive.range is not None:
+            unit, series = drive.coordinate.unit, np.asarray(joints.q)[:, k]
+            yield _within(f"position of {drive.name}", unit, drive.range, series)
 
 
 def _drive_limits(
     robot: Robot,
-    mechanism: AbstractMechanism,
+    own: Sequence[Drive],
     t: Series,
     joints: JointMotion,
     tau: Float[np.ndarray, "N n"],
 ) -> Iterator[LimitSeries]:
     kept, means = 1 - robot.limits.margin, root_mean_square(t, tau)
-    coordinates = mechanism.joint_coordinates
-    motors = drive_motors(robot, len(coordinates))
-    for k, (coordinate, motor) in enumerate(zip(coordinates, motors, strict=True)):
+    for k, drive in enumerate(own):
+        motor, unit = drive.motor, drive.effort_unit
         if motor is None:
             continue
-        turning = coordinate.unit == "rad"
-        effort, unit = ("torque", "N m") if turning else ("force", "N")
-        peak, lasting = (
-            at_joint(motor, value) for value in (motor.peak_torque, motor.continuous_torque)
-        )
+        effort = "force" if drive.sliding else "torque"
+        peak, lasting, fastest = drive.peak_effort, drive.continuous_effort, drive.motor_speed
         if peak is not None:
             yield _most(f"{effort} of motor {k + 1}", unit, kept * peak, tau[:, k])
         if lasting is not None:
             mean = np.full(len(t), means[k])
             over = _most(f"RMS {effort} of motor {k + 1}", unit, kept * lasting, mean)
             yield over._replace(average=True)
-        fastest = joint_speed(motor)
         if fastest is not None:
             speed = np.asarray(joints.qd)[:, k]
-            yield _most(f"speed of motor {k + 1}", coordinate.unit + "/s", fastest, speed)
+            yield _most(f"speed of motor {k + 1}", drive.coordinate.unit + "/s", fastest, speed)
         if peak is not None and fastest is not None and motor.corner_speed is not None:
             left = (motor.peak_speed or 0.0) - motor.corner_speed
             share = left / (motor.peak_speed or 1.0) * np.abs(tau[:, k]) / (kept * peak)
             share = share + np.abs(np.asarray(joints.qd)[:, k]) / fastest
             yield _most(f"{effort} of motor {k + 1} at speed", "1", 1.0, share)
-    for k, limit in enumerate(each(robot.limits.torque_rate, len(coordinates))):
-        if limit is not None and len(t) > 2:
-            unit = "N m/s" if coordinates[k].unit == "rad" else "N/s"
-            rate = np.gradient(tau[:, k], t)
-            yield _most(f"torque rate of motor {k + 1}", unit, kept * limit, rate)
+    for k, drive in enumerate(own):
+        if drive.effort_rate is not None and len(t) > 2:
+            rate, allowed = np.gradient(tau[:, k], t), kept * drive.effort_rate
+            yield _most(f"torque rate of motor {k + 1}", f"{drive.effort_unit}/s", allowed, rate)
 
 
 def _pose_limits(
@@ -195,12 +176,11 @@ def _pose_limits(
     passive, margin = tabulate(eqx.Partial(_poses, mechanism))(q, x)
     for coordinate, series in zip(mechanism.passive_coordinates, passive, strict=True):
         values = np.asarray(series)
-        if coordinate.name.startswith("tilt") and limits.rod_tilt is not None:
-            name = f"tilt of rod {coordinate.name[-1]}"
-            yield _most(name, coordinate.unit, limits.rod_tilt, values)
-        if coordinate.name == "telescope" and limits.telescope_length is not None:
-            span = limits.telescope_length
-            yield _within("length of the telescope", coordinate.unit, span, values)
+        allowed = getattr(limits, coordinate.limit or "-", None)
+        if isinstance(allowed, tuple):
+            yield _within(coordinate.label, coordinate.unit, allowed, values)
+        elif allowed is not None:
+            yield _most(coordinate.label, coordinate.unit, allowed, values)
     if limits.singularity_margin > 0:
         least = limits.singularity_margin
         yield _least("margin to singularities", "1", least, np.asarray(margin))

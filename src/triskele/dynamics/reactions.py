@@ -3,7 +3,7 @@
 Each joint j transmits a force F_j at its point and a moment N_j, from its parent to its
 child, in the directions that it does not leave free,
 
-    spherical 3 + 0    universal 3 + 1    revolute 3 + 2    prismatic 2 + 3
+    spherical 3 + 0    universal 3 + 1    revolute 3 + 2    prismatic 2 + 3    fixed 3 + 3
 
 and a driven joint also what its motor does: a moment about the axis of a revolute joint, a
 force along a prismatic one, a moment along the cross of a driven spherical joint (motor and
@@ -33,6 +33,7 @@ from triskele.numerics import Scalars, tabulate
 
 _RANK_CUT = 1e-9  #: singular values below this part of the largest count as zero
 _CHUNK = 256  #: states solved at once: their matrices stay below 20 MB
+_LOOKED_AT = 5  #: states, over all of them, at which uniqueness is judged
 Numbers = Float[np.ndarray, "..."]
 
 
@@ -42,7 +43,9 @@ class Reactions(NamedTuple):
     joints: tuple[Joint, ...]
     force: Float[np.ndarray, "N joints 3"]  #: [N]
     moment: Float[np.ndarray, "N joints 3"]  #: [N m], at the joint's point
-    unique: Bool[np.ndarray, "joints 6"]  #: whether rigid statics determines each component
+    unique: Bool[np.ndarray, "joints 6"]
+    #: whether rigid statics determines each component, in O; judged at some of the states
+    axes: Float[np.ndarray, "N drives 3"]  #: of the driven joints, in O
 
     def of(self, joint: str) -> tuple[Numbers, Numbers]:
         """Force and moment in the joint of that name, (N, 3) each."""
@@ -54,12 +57,16 @@ class Reactions(NamedTuple):
 
         Inverse dynamics by another way: the inertia and friction of motors are not in it.
         """
-        driven = [k for k, joint in enumerate(self.joints) if joint.driven]
         efforts = []
-        for k in driven:
+        for axis, k in zip(np.moveaxis(self.axes, 1, 0), self.driven, strict=True):
             part = self.force if self.joints[k].kind == "prismatic" else self.moment
-            efforts.append(part[:, k] @ np.asarray(self.joints[k].axis, float))
+            efforts.append(np.sum(part[:, k] * axis, axis=-1))
         return np.stack(efforts, axis=-1)
+
+    @property
+    def driven(self) -> list[int]:
+        """Places of the driven joints."""
+        return [k for k, joint in enumerate(self.joints) if joint.driven]
 
 
 def reactions(robot: RigidRobot, x: ArrayLike, xd: ArrayLike, xdd: ArrayLike) -> Reactions:
@@ -94,7 +101,7 @@ def solved_reactions(robot: RigidRobot, columns: Numbers, wrenches: Numbers) -> 
         for start in range(0, len(poses), _CHUNK)
     ]
     force, moment = (np.concatenate(part) for part in zip(*parts, strict=True))
-    return Reactions(frames.joints, force, moment, frames.unique(poses[0]))
+    return Reactions(frames.joints, force, moment, frames.unique(poses), frames.axes(poses))
 
 
 class _JointFrames:
@@ -112,26 +119,47 @@ class _JointFrames:
         matrix, forces, moments = self._system(poses)
         right = np.concatenate([loads[..., :3], loads[..., 3:] / self._size], axis=-1)
         right = right.reshape(len(right), -1, 1)
-        if matrix.shape[-1] == matrix.shape[-2]:
-            shares = np.linalg.solve(matrix, right)[..., 0]
-        else:  # the least of many: A' (A A')^-1 b
-            across = np.swapaxes(matrix, -1, -2)
-            shares = (across @ np.linalg.solve(matrix @ across, right))[..., 0]
+        if matrix.shape[-1] < matrix.shape[-2]:
+            raise InputError(
+                f"The joints of this mechanism cannot hold it: {matrix.shape[-1]} reactions for "
+                f"{matrix.shape[-2]} equations of balance."
+            )
+        try:
+            if matrix.shape[-1] == matrix.shape[-2]:
+                shares = np.linalg.solve(matrix, right)[..., 0]
+            else:  # the least of many: A' (A A')^-1 b
+                across = np.swapaxes(matrix, -1, -2)
+                shares = (across @ np.linalg.solve(matrix @ across, right))[..., 0]
+        except np.linalg.LinAlgError:
+            raise InputError(
+                "The joints of this mechanism cannot hold it in some pose of the motion: it is "
+                "singular there."
+            ) from None
         return (
             np.einsum("nk,nkjd->njd", shares, forces),
             np.einsum("nk,nkjd->njd", shares, moments) * self._size,
         )
 
-    def unique(self, pose: Numbers) -> Bool[np.ndarray, "joints 6"]:
+    def axes(self, poses: Numbers) -> Numbers:
+        """Axes of the driven joints, turned with the bodies that hold them."""
+        found = []
+        for joint, parent in zip(self.joints, self._parents, strict=True):
+            if joint.driven:
+                axis = np.asarray(joint.axis, float)
+                turned = axis if parent == 0 else poses[:, parent - 1, :, :3] @ axis
+                found.append(np.broadcast_to(turned, (len(poses), 3)))
+        return np.stack(found, axis=1)
+
+    def unique(self, poses: Numbers) -> Bool[np.ndarray, "joints 6"]:
         """Components in which no self-stress of the mechanism appears."""
-        matrix, forces, moments = self._system(pose[None])
-        _, values, rows = np.linalg.svd(matrix[0])
-        rank = int((values > _RANK_CUT * values[0]).sum())
-        null = rows[rank:]
-        stress = np.concatenate(
-            [np.einsum("sk,kjd->sjd", null, part[0]) for part in (forces, moments)], axis=-1
-        )
-        return np.all(np.abs(stress) <= _RANK_CUT, axis=0)
+        chosen = np.unique(np.linspace(0, len(poses) - 1, _LOOKED_AT).round().astype(int))
+        found = np.ones((len(self.joints), 6), bool)
+        for matrix, forces, moments in zip(*self._system(poses[chosen]), strict=True):
+            _, values, rows = np.linalg.svd(matrix)
+            null = rows[int((values > _RANK_CUT * values[0]).sum()) :]
+            stress = [np.einsum("sk,kjd->sjd", null, part) for part in (forces, moments)]
+            found &= np.all(np.abs(np.concatenate(stress, axis=-1)) <= _RANK_CUT, axis=0)
+        return found
 
     def _system(self, poses: Numbers) -> tuple[Numbers, Numbers, Numbers]:
         """The matrix of (1), lengths in loops, and what each unknown is: force and moment."""
@@ -174,6 +202,8 @@ def _transmitted(joint: Joint, parent: Numbers, child: Numbers) -> list[tuple[Nu
     def moments(axes: list[Numbers]) -> list[tuple[Numbers, Numbers]]:
         return [(nothing, axis) for axis in axes]
 
+    if joint.kind == "fixed":
+        return forces(world) + moments(world)
     if joint.axis is None:
         return forces(world)
     axis = parent[:, :, :3] @ np.asarray(joint.axis, float)

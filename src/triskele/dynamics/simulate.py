@@ -13,17 +13,14 @@ with the reason and all data so far, where a pose is no longer allowed (`kinemat
 from collections.abc import Callable
 from typing import NamedTuple
 
-import diffrax
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-import optimistix as optx
-from jaxtyping import Array, Float
+from jaxtyping import Float
 from numpy.typing import ArrayLike
 
 from triskele.description.schema import Limits
-from triskele.dynamics import thin_delta
 from triskele.dynamics.energy import energy
 from triskele.dynamics.forward import forward_dynamics
 from triskele.dynamics.robot import RigidRobot
@@ -31,31 +28,37 @@ from triskele.errors import InputError
 from triskele.kinematics.motion import Real
 from triskele.kinematics.reach import check_reach, slack, worst_slack
 from triskele.kinematics.velocity import joint_velocity
-from triskele.numerics import Scalar, filled_up, stacked, tabulate
+from triskele.numerics import AnyArray, Numeric, Scalar, Scalars, at_once, stacked, tabulate
+from triskele.programs import kernel
+from triskele.programs.again import in_jax
+from triskele.programs.program import Program
 
 _MOST_STEPS = 1_000_000
 _FIRST_STEP = 1e-3  #: [s]; the controller of step sizes corrects it
+_CLOSE = 1e-12  #: [s] how exactly the end of a run is found
+
+Rates = Callable[[float, np.ndarray], np.ndarray]
 
 
 class RobotState(NamedTuple):
     """What a controller sees."""
 
-    q: Float[Array, " n"]  #: joint coordinates [rad, m]
-    qd: Float[Array, " n"]
-    x: Float[Array, " n"]  #: platform coordinates [m, rad]
-    xd: Float[Array, " n"]
+    q: Numeric[AnyArray, " n"]  #: joint coordinates [rad, m]
+    qd: Numeric[AnyArray, " n"]
+    x: Numeric[AnyArray, " n"]  #: platform coordinates [m, rad]
+    xd: Numeric[AnyArray, " n"]
 
 
-Controller = Callable[[Float[Array, ""], RobotState], Float[Array, " n"]]
-#: efforts tau [N m, N] from time [s] and state; traced by JAX
+Controller = Callable[[Scalar, RobotState], Numeric[AnyArray, " n"]]
+#: efforts tau [N m, N] from time [s] and state
 
 
 class ConstantEffort(eqx.Module):
     """The simplest controller: the same efforts always."""
 
-    tau: Float[Array, " n"]  #: [N m, N]
+    tau: Numeric[AnyArray, " n"]  #: [N m, N]
 
-    def __call__(self, t: Float[Array, ""], state: RobotState) -> Float[Array, " n"]:
+    def __call__(self, t: Scalar, state: RobotState) -> Numeric[AnyArray, " n"]:
         """The efforts, whatever happens."""
         return self.tau
 
@@ -107,80 +110,153 @@ def simulate(
     if not (np.isfinite(duration) and duration > 0 and rate > 0 and 0 < tolerance < 1):
         raise InputError("duration and rate must be positive, tolerance between 0 and 1.")
     limits = Limits(singularity_margin=1e-3) if limits is None else limits
-    start = jnp.asarray(x, float), jnp.asarray(xd, float)
+    start = np.asarray(x, float), np.asarray(xd, float)
     n = len(robot.rotors)
     if not start[0].shape == start[1].shape == (n,):
         shapes = f"{start[0].shape} and {start[1].shape}"
         raise InputError(f"The start is x and xd, {n} numbers each; their shapes are {shapes}.")
-    if not _room(robot, limits, start[0]) >= 0:  # NaN has no room either
+    room = at_once(eqx.Partial(slack, robot.mechanism, limits), n)
+    if not room(start[0])[0] >= 0:  # NaN has no room either
         check_reach(robot.mechanism, limits, start[0], "The start")
     times = np.append(np.arange(0, duration, 1 / rate), duration)
     if times[-1] - times[-2] < 1e-9 / rate:
         times = np.delete(times, -2)
-    thin, accuracy = thin_delta.of(robot), jnp.asarray(tolerance, float)
-    instants = jnp.asarray(filled_up(times))  # so that one compilation serves many durations
-    found = _integrated(robot, thin, limits, controller, start, instants, accuracy)
+    rates = at_once(eqx.Partial(_rates, robot, controller), 1, 2 * n + 2)
+    found = _integrated(
+        lambda t, y: rates((t,), y),
+        np.concatenate([*start, np.zeros(2)]),
+        times,
+        float(tolerance),
+        lambda y: float(room(y[:n])[0]),
+    )
     return _sampled(robot, limits, controller, found)
 
 
-class _Found(NamedTuple):
-    """What the integrator returns: samples, then the end of the run, then infinities."""
-
-    t: Array
-    samples: Array  #: x, xd, work, lost
-    steps: Array
-    stopped: Array  #: whether an event ended it
-    failed: Array  #: whether the integrator gave up
-
-
-@eqx.filter_jit
-def _room(robot: RigidRobot, limits: Limits, x: Array) -> Scalar:
-    return slack(robot.mechanism, limits, tuple(x))
-
-
-@eqx.filter_jit
-def _integrated(
+def trajectory_function(
     robot: RigidRobot,
-    thin: thin_delta.ThinDelta | None,
-    limits: Limits,
-    controller: Controller,
-    start: tuple[Array, Array],
-    times: Array,
-    tolerance: Array,
+    efforts: Callable[[Scalar], Float[AnyArray, " n"]],
+    times: ArrayLike,
+    tolerance: Real,
+) -> Callable[[ArrayLike, ArrayLike], np.ndarray]:
+    """Platform coordinates x at `times` [s], from x and xd at the first, driven by `efforts`.
+
+    The bare integrator, as a whole compiled by XLA, for many runs one after the other: no energy,
+    and no check that the robot stays in its workspace. For runs side by side there is
+    `simulate_many`.
+    """
+    import diffrax  # slow to import
+
+    instants, n = np.asarray(times, float), len(robot.rotors)
+    law = kernel.program_of(eqx.Partial(forward_dynamics, robot), n, n, n)
+    dynamics = eqx.Partial(forward_dynamics, robot) if law is None else _in_jax(law, n)
+
+    def rates(t: jax.Array, y: jax.Array, _: None) -> jax.Array:
+        xdd = dynamics(tuple(y[:n]), tuple(y[n:]), tuple(efforts(t)))
+        return jnp.concatenate([y[n:], jnp.stack(list(xdd))])
+
+    @jax.jit
+    def run(y: jax.Array) -> jax.Array:
+        solution = diffrax.diffeqsolve(
+            diffrax.ODETerm(rates),  # pyright: ignore[reportArgumentType]
+            diffrax.Tsit5(),
+            t0=instants[0],
+            t1=instants[-1],
+            dt0=None,
+            y0=y,
+            saveat=diffrax.SaveAt(ts=jnp.asarray(instants)),
+            stepsize_controller=diffrax.PIDController(rtol=tolerance, atol=tolerance),
+            max_steps=None,
+            adjoint=diffrax.ForwardMode(),
+        )
+        assert solution.ys is not None
+        return solution.ys[:, :n]
+
+    return lambda x, xd: np.asarray(run(np.concatenate([x, xd], dtype=float)))
+
+
+def _in_jax(program: Program, n: int) -> Callable[[Scalars, Scalars, Scalars], Scalars]:
+    law = in_jax(program)
+    return lambda x, xd, tau: tuple(law(*x, *xd, *tau))
+
+
+class _Found(NamedTuple):
+    """Samples, and at last the end of the run if it came early."""
+
+    t: Float[np.ndarray, " N"]
+    samples: Float[np.ndarray, "N k"]  #: x, xd, work, lost
+    steps: int
+    stopped: bool  #: where there was no room
+    failed: bool  #: the integrator gave up
+
+
+def _integrated(
+    rates: Rates,
+    start: Float[np.ndarray, " k"],
+    times: Float[np.ndarray, " N"],
+    tolerance: float,
+    room: Callable[[np.ndarray], float],
 ) -> _Found:
-    n = len(start[0])
-    dynamics = eqx.Partial(forward_dynamics, robot) if thin is None else thin.forward_dynamics
+    """dy/dt = rates(t, y) from `start`, sampled at `times`, as long as there is `room`.
 
-    @jax.jit  # traced once, though the integrator asks for it in three places
-    def rates(t: Array, y: Array, _: None) -> Array:
-        x, xd = y[:n], y[n : 2 * n]
-        state = _state(robot, x, xd)
-        tau = controller(t, state)
-        xdd = dynamics(tuple(x), tuple(xd), tuple(tau))
-        lost = energy(robot, x, xd).lost if _rubs(robot) else 0.0
-        return jnp.concatenate([xd, jnp.stack([*xdd, tau @ state.qd, jnp.asarray(lost, float)])])
+    By the method of order 8 of Dormand and Prince; samples, and the end of a run, are on its
+    polynomial of order 7 between two steps.
+    """
+    from scipy.integrate import DOP853  # slow to import
 
-    def outside(t: Array, y: Array, *_: object, **__: object) -> Scalar:
-        return slack(robot.mechanism, limits, tuple(y[:n]))
-
-    solution = diffrax.diffeqsolve(
-        diffrax.ODETerm(rates),  # pyright: ignore[reportArgumentType]
-        diffrax.Dopri8(),
-        t0=times[0],
-        t1=times[-1],
-        dt0=jnp.minimum(_FIRST_STEP, times[-1]),
-        y0=jnp.concatenate([*start, jnp.zeros(2)]),
-        saveat=diffrax.SaveAt(ts=times, t1=True),
-        stepsize_controller=diffrax.PIDController(rtol=tolerance, atol=tolerance),
-        event=diffrax.Event(outside, optx.Bisection(1e-12, 1e-12)),
-        max_steps=_MOST_STEPS,
-        throw=False,
-        adjoint=diffrax.ForwardMode(),
+    t, y, found = [times[:1]], [start[None]], 1
+    first = min(_FIRST_STEP, times[-1] - times[0])
+    solver = DOP853(
+        rates, times[0], start, times[-1], first_step=first, rtol=tolerance, atol=tolerance
     )
-    assert solution.ys is not None and solution.ts is not None
-    stopped = solution.result == diffrax.RESULTS.event_occurred
-    failed = ~(stopped | (solution.result == diffrax.RESULTS.successful))
-    return _Found(solution.ts, solution.ys, solution.stats["num_steps"], stopped, failed)
+    steps, outside = 0, False
+    with np.errstate(all="ignore"):
+        while solver.status == "running" and steps < _MOST_STEPS:
+            solver.step()
+            steps += 1
+            if solver.status == "failed" or not np.isfinite(solver.y).all():
+                break
+            path = solver.dense_output()
+            outside = not room(solver.y) >= 0
+            before = float(solver.t_old if solver.t_old is not None else times[0])
+            end = _border(path, room, before, solver.t) if outside else solver.t
+            until = int(np.searchsorted(times, end, "right"))
+            if until > found:
+                t.append(times[found:until])
+                y.append(path(times[found:until]).T)
+                found = until
+            if outside:
+                t.append(np.array([end]))
+                y.append(path(end)[None])
+                break
+    whole = bool(solver.status == "finished") or outside
+    if not whole:  # what was reached belongs to the result
+        t.append(np.array([solver.t_old if solver.t_old is not None else times[0]]))
+        y.append(y[-1][-1:])
+    return _Found(np.concatenate(t), np.concatenate(y), steps, outside, not whole)
+
+
+def _border(
+    path: Callable[[float], np.ndarray], room: Callable[[np.ndarray], float], a: float, b: float
+) -> float:
+    """The last time, between `a` and `b`, at which there is room."""
+    while b - a > _CLOSE:
+        middle = (a + b) / 2
+        if not a < middle < b:
+            break
+        a, b = (middle, b) if room(path(middle)) >= 0 else (a, middle)
+    return a
+
+
+def _rates(robot: RigidRobot, controller: Controller, t: Scalars, y: Scalars) -> Scalars:
+    """Rates of x, xd, work and lost heat; a kernel."""
+    n = len(robot.rotors)
+    x, xd = y[:n], y[n : 2 * n]
+    state = _state(robot, x, xd)
+    tau = tuple(controller(t[0], state))
+    xdd = forward_dynamics(robot, x, xd, tau)
+    power = sum(effort * speed for effort, speed in zip(tau, state.qd, strict=True))
+    lost = energy(robot, x, xd).lost if _rubs(robot) else 0.0
+    return (*xd, *xdd, power, lost)
 
 
 def _rubs(robot: RigidRobot) -> bool:
@@ -188,48 +264,35 @@ def _rubs(robot: RigidRobot) -> bool:
     return any(law is not None for law in laws)
 
 
-def _state(robot: RigidRobot, x: Array, xd: Array) -> RobotState:
-    q = robot.mechanism.inverse(tuple(x)).components
-    qd = joint_velocity(robot.mechanism, q, tuple(x), tuple(xd))
-    return RobotState(stacked(q), stacked(qd), x, xd)
+def _state(robot: RigidRobot, x: Scalars, xd: Scalars) -> RobotState:
+    q = robot.mechanism.inverse(x).components
+    qd = joint_velocity(robot.mechanism, q, x, xd)
+    return RobotState(*(stacked(part) for part in (q, qd, x, xd)))
 
 
 def _sampled(
     robot: RigidRobot, limits: Limits, controller: Controller, found: _Found
 ) -> Simulation:
     """Samples up to the end, the end itself included, with all that follows from them."""
-    t = np.asarray(found.t)
-    t = t[np.isfinite(t)]
-    kept = np.diff(t, prepend=-1.0) > 0  # the end may be a sample too
-    y, n = np.asarray(found.samples)[: len(t)][kept], len(robot.rotors)
-    t, x, xd, work, lost = t[kept], y[:, :n], y[:, n : 2 * n], y[:, -2], y[:, -1]
-    samples = (jnp.asarray(filled_up(part)) for part in (t, x, xd))
-    q, qd, tau = (np.asarray(part)[: len(t)] for part in _controlled(robot, controller, *samples))
+    kept = np.diff(found.t, prepend=-1.0) > 0  # the end may be a sample too
+    t, y, n = found.t[kept], found.samples[kept], len(robot.rotors)
+    x, xd, work, lost = y[:, :n], y[:, n : 2 * n], y[:, -2], y[:, -1]
+    samples = tabulate(eqx.Partial(_controlled, robot, controller))(t[:, None], x, xd)
+    q, qd, tau = map(np.asarray, samples)
     parts = tabulate(eqx.Partial(energy, robot))(x, xd)
     ended = None
-    if bool(found.stopped):
-        reason = worst_slack(robot.mechanism, limits, _beyond(x[-1], xd[-1]))
+    if found.stopped:
+        reason = worst_slack(robot.mechanism, limits, x[-1] + 1e-6 * xd[-1])  # just beyond
         ended = f"at t = {t[-1]:.6g} s: {reason or 'a limit was reached'}"
-    elif bool(found.failed):
+    elif found.failed:
         ended = f"at t = {t[-1]:.6g} s: the integrator could not go on (too stiff, or not finite)"
     kinetic, potential = np.asarray(parts.kinetic), np.asarray(parts.potential)
-    steps = int(found.steps)
-    return Simulation(t, x, xd, q, qd, tau, kinetic, potential, work, lost, steps, ended)
+    return Simulation(t, x, xd, q, qd, tau, kinetic, potential, work, lost, found.steps, ended)
 
 
-def _beyond(x: Float[np.ndarray, " n"], xd: Float[np.ndarray, " n"]) -> Array:
-    """A pose just beyond the last one, where the limit that stopped the run is exceeded."""
-    return jnp.asarray(x + 1e-6 * xd)
-
-
-@eqx.filter_jit
 def _controlled(
-    robot: RigidRobot, controller: Controller, t: Array, x: Array, xd: Array
-) -> tuple[Array, Array, Array]:
-    """Joints and efforts at the samples, one after the other."""
-
-    def at(sample: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
-        state = _state(robot, *sample[1:])
-        return state.q, state.qd, controller(sample[0], state)
-
-    return jax.lax.map(at, (t, x, xd))
+    robot: RigidRobot, controller: Controller, t: Scalars, x: Scalars, xd: Scalars
+) -> tuple[AnyArray, AnyArray, AnyArray]:
+    """Joints and efforts at a sample; a kernel."""
+    state = _state(robot, x, xd)
+    return state.q, state.qd, controller(t[0], state)

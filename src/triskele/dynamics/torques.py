@@ -2,17 +2,20 @@
 
 Loads come from the balance of every body (`reactions.py`), so that they exist for any robot:
 
-    tension of a rod    along the rod, at its wrist and at its elbow, positive if it pulls
-    lateral             across the rod, at either end
-    bearing of an arm   force, and tilting moment, in the motor's bearing
-    flange              force and moment, about the flange, on what turns on the platform;
-                        on a robot without a turning flange, on the payload
+    tension of a strut   along it (rod, bar, cylinder and piston), at its lower and at its upper
+                         joint, positive if it pulls
+    lateral              across the strut, at either end
+    bearing of a drive   what the joint carries beside the effort of its motor: force and tilting
+                         moment of one that turns, force across and moment of one that slides
+    flange               force and moment, about the flange, on what turns on the platform;
+                         on a robot without a turning flange, on the payload
+
+Loads of flange and payload are in the axes of the platform, which for a Delta are those of O.
 """
 
 from typing import NamedTuple
 
 import equinox as eqx
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
@@ -23,38 +26,47 @@ from triskele.dynamics.reactions import Reactions, body_loads, solved_reactions
 from triskele.dynamics.robot import RigidRobot, rigid
 from triskele.dynamics.wrenches import as_force_and_moment, motion_state, payload_wrench
 from triskele.kinematics.cycles import JointMotion, check_coordinates, joint_motion_along
+from triskele.kinematics.mechanism import AbstractMechanism
 from triskele.kinematics.motion import Motion
 from triskele.laws.masses import named_payload
 from triskele.numerics import Scalars, tabulate
 
 Series = Float[np.ndarray, "N _"]
+Vectors = Float[np.ndarray, "N drives 3"]
+Columns = Float[np.ndarray, "N 4 3"]  #: x, y, z and p of a pose
 
 
 class RodSeries(NamedTuple):
-    """Loads of the rods along a motion [N]; columns are rods."""
+    """Loads of the struts along a motion [N]; columns are struts."""
 
     names: tuple[str, ...]
-    lower: Series  #: tension at the wrist
-    upper: Series  #: tension at the elbow
-    lower_lateral: Series  #: magnitude of the force across the rod, at the wrist
+    lower: Series  #: tension at the lower joint
+    upper: Series  #: tension at the upper joint
+    lower_lateral: Series  #: magnitude of the force across the strut, at the lower joint
     upper_lateral: Series
     unique: bool  #: False: redundant constraints share the loads; the least are given
 
     @property
     def peak(self) -> Float[np.ndarray, " rods"]:
-        """The largest magnitude of each rod's tension, at either end [N]."""
-        return np.maximum(np.abs(self.lower), np.abs(self.upper)).max(axis=0)
+        """The largest magnitude of each strut's tension, at either end [N]."""
+        return np.abs(self.largest)
+
+    @property
+    def largest(self) -> Float[np.ndarray, " rods"]:
+        """The tension of each strut where its magnitude is largest, at either end [N]."""
+        both = np.concatenate([self.lower, self.upper])
+        return both[np.abs(both).argmax(axis=0), np.arange(both.shape[1])]
 
 
 class JointLoads(NamedTuple):
     """Loads in the joints along a motion."""
 
-    rods: RodSeries | None  #: None for a robot without rods
-    bearing_force: Series  #: in each motor's bearing, magnitude [N]
-    bearing_moment: Series  #: tilting moment there, magnitude [N m]
-    flange_force: Series  #: [N], in O
-    flange_moment: Series  #: [N m], in O, about the flange
-    payload_force: Series  #: on the payload [N], in O
+    rods: RodSeries | None  #: None for a robot without struts
+    bearing_force: Series  #: in each drive's bearing, magnitude [N]
+    bearing_moment: Series  #: moment there, magnitude [N m]
+    flange_force: Series  #: [N], in the axes of the platform
+    flange_moment: Series  #: [N m], likewise, about the flange
+    payload_force: Series  #: on the payload [N], likewise
     reactions: Reactions
 
 
@@ -115,68 +127,78 @@ def _motors(robot: RigidRobot, joints: JointMotion) -> Series:
     own = np.asarray(robot.rotors) * np.asarray(joints.qdd)
     for k, law in enumerate(robot.drive_friction):
         if law is not None:
-            own[:, k] += np.asarray(law.effort(jnp.asarray(joints.qd)[:, k]))
+            own[:, k] += law.effort(np.asarray(joints.qd)[:, k])
     return own
 
 
 class LoadVectors(NamedTuple):
     """Loads at N states as vectors, before magnitudes are taken: each linear in what moves."""
 
-    rods: tuple[Series, Series] | None  #: tension at the wrist and at the elbow [N]
-    bearing_force: Float[np.ndarray, "N drives 3"]  #: in each motor's bearing [N]
-    bearing_moment: Float[np.ndarray, "N drives 3"]  #: tilting moment there [N m]
-    flange_force: Series  #: [N], in O
-    flange_moment: Series  #: [N m], in O, about the flange
+    rods: tuple[Series, Series] | None  #: tension of struts at the lower and upper joint [N]
+    bearing_force: Vectors  #: in each drive's bearing [N], in O
+    bearing_moment: Vectors  #: moment there [N m], in O
+    flange_force: Series  #: [N], in the axes of the platform
+    flange_moment: Series  #: [N m], likewise, about the flange
 
 
 def load_vectors(robot: RigidRobot, x: Series, xd: Series, xdd: Series) -> LoadVectors:
     """Loads of any robot without springs, by the balance of every body."""
-    held, poses, carried = _held(robot, x, xd, xdd)
-    series = _rod_series(robot, held, poses)
+    held, frames, carried = _held(robot, x, xd, xdd)
+    series = _rod_series(robot, held, frames)
     rods = None if series is None else (series.lower, series.upper)
-    return LoadVectors(rods, *_bearings(held), *_flange(robot, held, carried))
+    return LoadVectors(rods, *_bearings(held), *_flange(robot, held, frames, carried))
 
 
 def _joint_loads(robot: RigidRobot, x: Series, xd: Series, xdd: Series) -> JointLoads:
-    held, poses, carried = _held(robot, x, xd, xdd)
+    held, frames, carried = _held(robot, x, xd, xdd)
     force, moment = _bearings(held)
-    at_flange, about_flange = _flange(robot, held, carried)
+    at_flange, about_flange = _flange(robot, held, frames, carried)
     return JointLoads(
-        rods=_rod_series(robot, held, poses),
+        rods=_rod_series(robot, held, frames),
         bearing_force=np.linalg.norm(force, axis=-1),
         bearing_moment=np.linalg.norm(moment, axis=-1),
         flange_force=at_flange,
         flange_moment=about_flange,
-        payload_force=carried[:, :3],
+        payload_force=_seen(frames[robot.mechanism.platform], carried[:, :3]),
         reactions=held,
     )
 
 
 def _held(
     robot: RigidRobot, x: Series, xd: Series, xdd: Series
-) -> tuple[Reactions, Series, Series]:
-    """Reactions, poses of the bodies and the wrench of the payload."""
+) -> tuple[Reactions, dict[str, Columns], Series]:
+    """Reactions, columns x, y, z, p of the pose of each body, and the wrench of the payload."""
     found = tabulate(eqx.Partial(_bodies, robot))(x, xd, xdd)
     carried, poses, wrenches = (np.stack(part, axis=-1) for part in found)
-    return solved_reactions(robot, poses, wrenches), poses, carried
+    columns = np.moveaxis(poses.reshape(len(poses), -1, 4, 3), 1, 0)
+    frames = dict(zip(robot.mechanism.bodies, columns, strict=True))
+    return solved_reactions(robot, poses, wrenches), frames, carried
 
 
-def _bearings(held: Reactions) -> tuple[np.ndarray, np.ndarray]:
-    """Force and tilting moment in the bearing of each motor, (N, drives, 3)."""
-    names = [joint.name for joint in held.joints]
-    motors = [k for k, name in enumerate(names) if name.startswith(("motor", "slider"))]
-    axes = np.array([held.joints[k].axis for k in motors], float)
-    moments = held.moment[:, motors]
-    about = np.sum(moments * axes, axis=-1, keepdims=True) * axes
-    return held.force[:, motors], moments - about
+def _bearings(held: Reactions) -> tuple[Vectors, Vectors]:
+    """Force and moment in the bearing of each drive, without the effort of its motor."""
+    force, moment = held.force[:, held.driven], held.moment[:, held.driven]
+    sliding = np.array([held.joints[k].kind == "prismatic" for k in held.driven])[:, None]
+    axes = held.axes
+    along = np.sum(force * axes, axis=-1, keepdims=True) * axes
+    about = np.sum(moment * axes, axis=-1, keepdims=True) * axes
+    return np.where(sliding, force - along, force), np.where(sliding, moment, moment - about)
 
 
-def _flange(robot: RigidRobot, held: Reactions, carried: Series) -> tuple[Series, Series]:
+def _flange(
+    robot: RigidRobot, held: Reactions, frames: dict[str, Columns], carried: Series
+) -> tuple[Series, Series]:
     """Force, and moment about the flange, on what turns on it or on the payload."""
-    names = [joint.name for joint in held.joints]
-    force, moment = held.of("flange") if "flange" in names else (carried[:, :3], carried[:, 3:])
+    flange, platform = robot.mechanism.flange, frames[robot.mechanism.platform]
+    wrench = held.of(flange) if flange else (carried[:, :3], carried[:, 3:])
+    force, moment = (_seen(platform, part) for part in wrench)
     lever = np.array([0.0, 0.0, float(robot.flange_height)])
     return force, moment - np.cross(lever, force)
+
+
+def _seen(frame: Columns, vector: Series) -> Series:
+    """`vector` in the axes of a body."""
+    return np.einsum("nkj,nj->nk", frame[:, :3], vector)
 
 
 def _bodies(
@@ -190,23 +212,40 @@ def _bodies(
     return ((*force, *moment), *body_loads(robot, state))
 
 
-def _rod_series(robot: RigidRobot, held: Reactions, poses: Series) -> RodSeries | None:
-    bodies = robot.mechanism.bodies
-    rods = tuple(name for name in bodies if name.startswith("rod"))
-    if not rods:
+def _rod_series(robot: RigidRobot, held: Reactions, frames: dict[str, Columns]) -> RodSeries | None:
+    struts = robot.mechanism.struts
+    if not struts:
         return None
-    frames = poses.reshape(len(poses), len(bodies), 4, 3)  # columns of each pose
-    along = {name: frames[:, bodies.index(name), 0] for name in rods}
     columns = []
-    for name in rods:
-        e = along[name]
-        low, high = held.of(f"wrist_{name}")[0], -held.of(f"elbow_{name}")[0]
-        pulls = [np.sum(force * e, axis=-1) for force in (low, high)]
+    for strut in struts:
+        e = frames[strut.body][:, 0]
+        low, high = (_on_strut(held, strut.body, end) for end in (strut.lower, strut.upper))
+        ends = (low, -high)
+        pulls = [np.sum(force * e, axis=-1) for force in ends]
         across = [
             np.linalg.norm(force - pull[:, None] * e, axis=-1)
-            for force, pull in zip((low, high), pulls, strict=True)
+            for force, pull in zip(ends, pulls, strict=True)
         ]
         columns.append((*pulls, *across))
     series = (np.stack(part, axis=-1) for part in zip(*columns, strict=True))
-    joints = [k for k, j in enumerate(held.joints) if j.name.startswith(("wrist", "elbow"))]
+    ends = {name for strut in struts for name in (strut.upper, strut.lower)}
+    joints = [k for k, joint in enumerate(held.joints) if joint.name in ends]
+    rods = tuple(strut.body for strut in struts)
     return RodSeries(rods, *series, unique=bool(held.unique[joints, :3].all()))
+
+
+def strut_word(mechanism: AbstractMechanism) -> str:
+    """What the bodies are called whose axial load is watched."""
+    look = {part.body: part.look for part in mechanism.parts}
+    return "rod" if all(look[strut.body] == "rod" for strut in mechanism.struts) else "strut"
+
+
+def _on_strut(held: Reactions, body: str, end: str) -> Series:
+    """Force that the joint `end` puts on a strut: `body`, or what a drive pushes out of it [N]."""
+    (joint,) = (joint for joint in held.joints if joint.name == end)
+    own = {body}
+    for driven in held.joints:
+        if driven.driven and body in (driven.parent, driven.child):
+            own |= {driven.parent, driven.child}
+    force = held.of(end)[0]
+    return force if joint.child in own else -force

@@ -16,7 +16,6 @@ and a moment n alone is W_j = n x R_j / 2. Angular velocity is w = sum_j R_j x R
 from typing import NamedTuple
 
 import jax
-import jax.numpy as jnp
 
 from triskele.dynamics.robot import RigidRobot
 from triskele.kinematics.mechanism import AbstractMechanism
@@ -26,9 +25,12 @@ from triskele.numerics import (
     Scalar,
     Scalars,
     as_scalars,
+    jvp,
     safe_divide,
     solve,
+    spread,
     transpose,
+    vjp,
 )
 from triskele.spatial.inertia import second_moments
 from triskele.spatial.vectors import Frame, Triple, add, combine, cross, dot, plus, scale, subtract
@@ -65,9 +67,9 @@ def motion_state(
         return _chosen(mechanism.body_poses(q, x), moving)
 
     def velocity(q: Scalars, x: Scalars, qd: Scalars, xd: Scalars) -> Scalars:
-        return jax.jvp(poses, (q, x), (qd, xd))[1]
+        return jvp(poses, (q, x), (qd, xd))[1]
 
-    Td, Tdd = jax.jvp(velocity, (q, x, qd, xd), (qd, xd, qdd, xdd))
+    Td, Tdd = jvp(velocity, (q, x, qd, xd), (qd, xd, qdd, xdd))
     rates = (_spread(part, moving, frames) for part in (Td, Tdd))
     return MotionState(q, qd, qdd, x, xd, closure, frames, *rates)
 
@@ -106,7 +108,7 @@ def pulled_back(
     def poses(q: Scalars, x: Scalars) -> Scalars:
         return _broadcast(_chosen(mechanism.body_poses(q, x), chosen), x[0])
 
-    _, back = jax.vjp(poses, q, x)
+    _, back = vjp(poses, q, x)
     return back(_broadcast(_chosen(wrenches, chosen), x[0]))
 
 
@@ -164,4 +166,4 @@ def _spread(values: Scalars, chosen: list[bool], like: Frames) -> Frames:
 
 
 def _broadcast(values: Scalars, like: Scalar) -> Scalars:
-    return tuple(jnp.broadcast_to(value, jnp.shape(like)) for value in values)
+    return tuple(spread(value, like) for value in values)

@@ -1,19 +1,24 @@
 """Motions as CSV and Parquet tables, units in the header."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
 from triskele.description.tables import Table, read_table, write_table
 from triskele.kinematics.cycles import JointMotion
-from triskele.kinematics.mechanism import AbstractMechanism
+from triskele.kinematics.mechanism import AbstractMechanism, Coordinate
 from triskele.kinematics.motion import Motion, motion_from_table
 
 _ORDERS = (("", ""), ("d", "/s"), ("dd", "/s^2"), ("ddd", "/s^3"))
 
 
-def read_motion(path: str | Path, coordinates: tuple[str, ...] | None = None) -> Motion:
-    """The motion in the table at `path`; derivatives it lacks are made from its samples."""
+def read_motion(path: str | Path, coordinates: Sequence[Coordinate] | None = None) -> Motion:
+    """The motion in the table at `path`, as `motion_from_table` makes it.
+
+    `coordinates` are those of a mechanism; without, the usual names that the table has. Derivatives
+    it lacks are made from its samples.
+    """
     return motion_from_table(read_table(path), coordinates)
 
 

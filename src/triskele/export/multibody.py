@@ -25,16 +25,36 @@ def reactions_table(system: System, t: np.ndarray, held: JointReactions) -> Tabl
 
 
 def run_table(system: System, run: Run) -> Table:
-    """Columns t, x, y, z of each body's frame, motors, energies, and violations of the joints."""
+    """Columns t, x, y, z of each body's frame, motors, joints, energies, and violations.
+
+    A joint that turns or slides has its angle or length, NAME_q, and its rate, NAME_qd; one that
+    does both has its length as NAME_s.
+    """
     columns: Columns = {"t": ("s", run.t)}
     for k, body in enumerate(system.bodies):
         for index, axis in enumerate(_AXES):
             columns[f"{body}_{axis}"] = ("m", run.origins[:, k, index])
     columns |= _motors(system, {"q": run.q, "qd": run.qd, "effort": run.effort})
+    columns |= _passive(system, run)
     for name in ("kinetic", "potential", "work", "lost"):
         columns[name] = ("J", getattr(run, name))
     columns["gap"], columns["slip"] = ("m", run.gap), ("m/s", run.slip)
     return Table(columns, "simulation")
+
+
+def _passive(system: System, run: Run) -> Columns:
+    """Angles and lengths of the joints without motors, and their rates."""
+    turning, sliding = system.gauges.turning, system.gauges.sliding
+    motors = {axis.joint for axis in system.motors}
+    columns: Columns = {}
+    for k, name in enumerate((*turning, *sliding)):
+        if name in motors:
+            continue
+        unit = "rad" if k < len(turning) else "m"
+        letter = "s" if k >= len(turning) and name in turning else "q"
+        columns[f"{name}_{letter}"] = (unit, run.joint_q[:, k])
+        columns[f"{name}_{letter}d"] = (f"{unit}/s", run.joint_qd[:, k])
+    return columns
 
 
 def motor_names(system: System) -> tuple[str, ...]:

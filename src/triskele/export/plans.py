@@ -17,7 +17,7 @@ from triskele.dynamics.torques import MotionDemands
 from triskele.errors import InputError
 from triskele.export.demands import effort_unit
 from triskele.kinematics.build import build
-from triskele.kinematics.motion import UNITS, Motion
+from triskele.kinematics.motion import Motion
 from triskele.planning.plan import Plan
 
 FORMATS = (".csv", ".parquet", ".npz", ".json", ".yaml", ".yml")
@@ -32,8 +32,8 @@ def plan_table(plan: Plan, motion: Motion, demands: MotionDemands) -> Table:
     """
     t = np.asarray(motion.t)
     columns = {"t": ("s", t), "s": ("1", plan.profile.schedule(t)[0])}
-    for k, name in enumerate(motion.coordinates):
-        columns[name] = (UNITS[name], np.asarray(motion.x)[:, k])
+    for k, (name, unit) in enumerate(motion.coordinates):
+        columns[name] = (unit, np.asarray(motion.x)[:, k])
     joints = build(plan.robot).joint_coordinates
     for values, (dots, per) in zip(demands.joints, _ORDERS, strict=True):
         for k, joint in enumerate(joints):

@@ -20,8 +20,8 @@ def response_table(response: Response) -> Table:
     """Columns t, x, y, z of the rigid motion, deviations dx ... rz, torques, stresses."""
     motion = response.motion
     columns: dict[str, tuple[str, np.ndarray]] = {"t": ("s", response.t)}
-    for name, values in zip(motion.coordinates, np.asarray(motion.x).T, strict=True):
-        columns[name] = ("m" if name in _AXES else "rad", values)
+    for (name, unit), values in zip(motion.coordinates, np.asarray(motion.x).T, strict=True):
+        columns[name] = (unit, values)
     for k, axis in enumerate(_AXES):
         columns[f"d{axis}"] = ("m", response.position[:, k])
     for k, axis in enumerate(_AXES):

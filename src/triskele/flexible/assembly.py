@@ -5,6 +5,7 @@ are, or follow their motion. A limb hangs on the platform alone, so that unknown
 
     d_P, g_P         displacement and rotation of the platform, in O                     (6)
     u_B, g_B         the same of the tip of each arm, in the frame of the arm            (6)
+    turn             of each arm about its motor's axis, if its gear is soft             (1)
     slopes           of each rod at elbow and wrist, as rotations about its y and z      (4)
     inner            unknowns of arms and rods between their ends
 
@@ -23,6 +24,14 @@ with g the rotation of its neighbour and g_y its own about y_l. Rods in pairs ha
 are free to spin, nothing twists them, and phi is left out. A link without section is rigid: arms
 may be, rods may not.
 
+In a soft gear of stiffness k an arm turns by t, along q: w' = -t at its root, and a rigid arm of
+length l has u_B = -l t e_z and g_B = t e_y. With J beyond the gear, and of a rigid arm, t takes
+
+    J (t'' + qdd) + c t' + k t - v . (m c x g)                                          (4)
+
+the last term that of a rigid arm's weight. Stiffened, a rigid arm has P l + m (c_x g_x + c_z g_z)
+as well, g in its own axes, with P the pull at its tip.
+
 Along a motion, (1) and (2) make a rod's unknowns d = S(t) y, and (2) of `link` becomes
 
     S'M S y'' + S'(2 M S' + C S) y' + S'(M S'' + C S' + K S) y + S' f                   (3)
@@ -31,6 +40,7 @@ Y.-L. Kuo, Mathematical modeling and analysis of the Delta robot with flexible l
 idea, and other equations at the elbow and wrist: see `studies.kuo_assembly`.
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import equinox as eqx
@@ -39,24 +49,24 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from triskele.flexible.link import END, Link, MovingLink, moving
-from triskele.flexible.robot import OF_ROD, PLATFORM, FlexibleRobot, Links
+from triskele.flexible.link import END, W1, Link, MovingLink, moving
+from triskele.flexible.robot import OF_ROD, PLATFORM, FlexibleRobot, Gears, Links
 from triskele.kinematics.delta import Delta
-from triskele.numerics import Components
+from triskele.numerics import AnyArray, Components
 from triskele.spatial.inertia import pseudo_inertia
 from triskele.spatial.vectors import poses_array
 
 _ENDS = 2 * END
-_Matrix = Float[Array, "_ _"]
+_Matrix = Float[AnyArray, "_ _"]
 
 
 class Poses(NamedTuple):
     """Bodies as [R p], with their first and second derivatives by time."""
 
-    arm: Float[Array, "3 orders 3 4"]  #: of each limb
-    rod: Float[Array, "3 orders 3 4"]  #: of each limb, one for both of a pair
-    platform: Float[Array, "orders 3 4"]
-    carrier: Float[Array, "orders 3 4"]  #: what carries the payload: flange, or platform
+    arm: Float[AnyArray, "3 orders 3 4"]  #: of each limb
+    rod: Float[AnyArray, "3 orders 3 4"]  #: of each limb, one for both of a pair
+    platform: Float[AnyArray, "orders 3 4"]
+    carrier: Float[AnyArray, "orders 3 4"]  #: what carries the payload: flange, or platform
 
 
 class Arrow(NamedTuple):
@@ -65,14 +75,14 @@ class Arrow(NamedTuple):
     M y'' + C y' + K y + f = 0; `stiff` is the elastic part of K. The platform is added apart.
     """
 
-    M: Float[Array, "3 a a"]
-    C: Float[Array, "3 a a"]
-    K: Float[Array, "3 a a"]
-    stiff: Float[Array, "3 a a"]
-    f: Float[Array, "3 a"]
-    platform: Float[Array, "6 6"]  #: its inertia
-    platform_C: Float[Array, "6 6"]  #: its damping
-    platform_f: Float[Array, "6"]
+    M: Float[AnyArray, "3 a a"]
+    C: Float[AnyArray, "3 a a"]
+    K: Float[AnyArray, "3 a a"]
+    stiff: Float[AnyArray, "3 a a"]
+    f: Float[AnyArray, "3 a"]
+    platform: Float[AnyArray, "6 6"]  #: its inertia
+    platform_C: Float[AnyArray, "6 6"]  #: its damping
+    platform_f: Float[AnyArray, "6"]
 
 
 def rest_poses(mechanism: Delta, x: Components) -> Poses:
@@ -82,7 +92,7 @@ def rest_poses(mechanism: Delta, x: Components) -> Poses:
 
 
 def poses_of(
-    mechanism: Delta, T: Float[Array, "... bodies 3 4"] | Float[np.ndarray, "... bodies 3 4"]
+    mechanism: Delta, T: Float[AnyArray, "... bodies 3 4"] | Float[np.ndarray, "... bodies 3 4"]
 ) -> Poses:
     """Of `T`, `Td` and `Tdd` of all bodies, (..., orders, bodies, 3, 4), those that count.
 
@@ -122,15 +132,15 @@ def arrow(
     links: Links,
     poses: Poses,
     *,
-    tensions: Float[Array, "3 links"] | None = None,
+    tensions: Float[AnyArray, "3 links"] | None = None,
     damping: Damping = UNDAMPED,
 ) -> Arrow:
     """Matrices of the limbs at `poses`; with `tensions` of arms and rods [N], stiffened by them."""
-    limb = eqx.filter_vmap(_limb, in_axes=(None, None, 0, 0, 0, 0, 0, 0))
+    limb = eqx.filter_vmap(_limb, in_axes=(None, None, 0, 0, 0, 0, 0, 0, 0))
     pulls = jnp.zeros((3, 0)) if tensions is None else tensions
     wrists = _wrists(robot.mechanism)
     M, C, K, stiff, f = limb(
-        robot, damping, links.arm, links.rod, poses.arm, poses.rod, wrists, pulls
+        robot, damping, robot.gears, links.arm, links.rod, poses.arm, poses.rod, wrists, pulls
     )
     turns = jnp.arange(PLATFORM - 3, PLATFORM)
     K, stiff = (part.at[:, turns, turns].add(robot.level / 3) for part in (K, stiff))
@@ -144,8 +154,8 @@ def arrow(
 
 
 def _rigid(
-    robot: FlexibleRobot, ten: Float[Array, "10"], T: Float[Array, "orders 3 4"]
-) -> tuple[Float[Array, "6 6"], Float[Array, "6"]]:
+    robot: FlexibleRobot, ten: Float[AnyArray, "10"], T: Float[AnyArray, "orders 3 4"]
+) -> tuple[Float[AnyArray, "6 6"], Float[AnyArray, "6"]]:
     """Inertia of a body that moves with the platform, and the load of its own motion and weight.
 
     With its pseudo-inertia P at [R p], the load is that of W = (Tdd - G) P, as in `dynamics`.
@@ -159,7 +169,7 @@ def _rigid(
     return matrix, jnp.concatenate([W[:, 3], jnp.cross(R.T, W[:, :3].T).sum(axis=0)])
 
 
-def whole(robot: FlexibleRobot, limbs: Float[Array, "3 a a"], platform: _Matrix) -> _Matrix:
+def whole(robot: FlexibleRobot, limbs: Float[AnyArray, "3 a a"], platform: _Matrix) -> _Matrix:
     """One matrix of the robot from those of its limbs."""
     n, own = robot.unknowns, robot.of_limb
     total = jnp.zeros((n, n)).at[:PLATFORM, :PLATFORM].add(platform)
@@ -169,7 +179,9 @@ def whole(robot: FlexibleRobot, limbs: Float[Array, "3 a a"], platform: _Matrix)
     return total
 
 
-def whole_vector(limbs: Float[Array, "3 a"], platform: Float[Array, "6"]) -> Float[Array, " n"]:
+def whole_vector(
+    limbs: Float[AnyArray, "3 a"], platform: Float[AnyArray, "6"]
+) -> Float[AnyArray, " n"]:
     """The same for forces."""
     own = limbs[:, PLATFORM:].reshape(-1)
     return jnp.concatenate([platform + limbs[:, :PLATFORM].sum(axis=0), own])
@@ -181,11 +193,11 @@ def limb_places(limb: int, own: int) -> np.ndarray:
 
 
 def solve_arrow(
-    limbs: Float[Array, "3 a a"],
+    limbs: Float[AnyArray, "3 a a"],
     platform: _Matrix,
-    limb_loads: Float[Array, "3 own k"],
-    platform_load: Float[Array, "6 k"],
-) -> tuple[Float[Array, "6 k"], Float[Array, "3 own k"]]:
+    limb_loads: Float[AnyArray, "3 own k"],
+    platform_load: Float[AnyArray, "6 k"],
+) -> tuple[Float[AnyArray, "6 k"], Float[AnyArray, "3 own k"]]:
     """Unknowns of platform and limbs, by elimination of the limbs, one by one.
 
     Not as a batch: JAX's batched LAPACK calls share a few threads, and two of them that run side
@@ -209,8 +221,8 @@ def solve_arrow(
 
 
 def link_displacements(
-    robot: FlexibleRobot, poses: Poses, y: Float[Array, " n"]
-) -> tuple[Float[Array, "3 arm"] | None, Float[Array, "3 rods rod"]]:
+    robot: FlexibleRobot, poses: Poses, y: Float[AnyArray, " n"]
+) -> tuple[Float[AnyArray, "3 arm"] | None, Float[AnyArray, "3 rods rod"]]:
     """Unknowns of the arms, if they bend, and of the rods, from those of the robot."""
     own = robot.of_limb
     wrists, arms, rods = _wrists(robot.mechanism), [], []
@@ -222,16 +234,56 @@ def link_displacements(
     return (None if robot.arm_beam is None else jnp.stack(arms)), jnp.stack(rods)
 
 
+def arm_turns(robot: FlexibleRobot, y: Float[AnyArray, " n"]) -> Float[AnyArray, "3"]:
+    """By how much arms turn beyond their motors [rad]; 0 of rigid gears."""
+    if robot.gears is None:
+        return jnp.zeros(3)
+    place = turn_place(robot)
+    return jnp.stack([y[limb_places(i, robot.of_limb)[place]] for i in range(3)])
+
+
+def joint_points(
+    robot: FlexibleRobot, poses: Poses, limb: int
+) -> list[tuple[Float[AnyArray, "3"], Float[AnyArray, "3"]]]:
+    """Of each rod of a limb, its elbow from the arm's tip and its wrist from the platform [m]."""
+    half = 0.0 if robot.mechanism.rod_spacing is None else robot.mechanism.rod_spacing / 2
+    v, (out, across) = poses.arm[limb, 0, :, 1], _wrists(robot.mechanism)[limb]
+    return [(s * half * v, out + s * half * across) for s in robot.shifts]
+
+
+def on_limb(
+    robot: FlexibleRobot,
+    poses: Poses,
+    limb: int,
+    of_arm: Float[AnyArray, " arm"] | None,
+    of_rods: Sequence[Float[AnyArray, " rod"]],
+) -> Float[AnyArray, " a"]:
+    """Forces on the unknowns of an arm and of its rods as forces on those of the limb."""
+    size, wrist = PLATFORM + robot.of_limb, _wrists(robot.mechanism)[limb]
+    total = jnp.zeros(size)
+    if of_arm is not None:
+        S, rows = _arm_map(robot)
+        forces = _pulled(S, of_arm[rows, None])[:, 0]
+        total = total + _spread(forces, PLATFORM + np.arange(robot.of_arm), size)
+    for k, forces in enumerate(of_rods):
+        S = _ends(robot, poses.arm[limb, 0], poses.rod[limb, 0], wrist, robot.shifts[k])
+        total = total + _spread(_pulled(S, forces[:, None])[:, 0], _rod_places(robot, k), size)
+    return total
+
+
 class Motions(NamedTuple):
     """Unknowns of a link of each limb, their rates and accelerations."""
 
-    d: Float[Array, "3 d"]
-    d1: Float[Array, "3 d"]
-    dd: Float[Array, "3 d"]
+    d: Float[AnyArray, "3 d"]
+    d1: Float[AnyArray, "3 d"]
+    dd: Float[AnyArray, "3 d"]
 
 
 def arm_motions(
-    robot: FlexibleRobot, y: Float[Array, " n"], yd: Float[Array, " n"], ydd: Float[Array, " n"]
+    robot: FlexibleRobot,
+    y: Float[AnyArray, " n"],
+    yd: Float[AnyArray, " n"],
+    ydd: Float[AnyArray, " n"],
 ) -> Motions:
     """Of the arms, whose unknowns are some of the robot's."""
     places = [limb_places(i, robot.of_limb) for i in range(3)]
@@ -244,9 +296,9 @@ def rod_motions(
     robot: FlexibleRobot,
     poses: Poses,
     rod: int,
-    y: Float[Array, " n"],
-    yd: Float[Array, " n"],
-    ydd: Float[Array, " n"],
+    y: Float[AnyArray, " n"],
+    yd: Float[AnyArray, " n"],
+    ydd: Float[AnyArray, " n"],
 ) -> Motions:
     """Of one rod of each limb: d = S y, and its derivatives."""
     index = [limb_places(i, robot.of_limb)[_rod_places(robot, rod)] for i in range(3)]
@@ -259,21 +311,22 @@ def rod_motions(
         )
         S0, S1, S2 = S
         k = S0.shape[1]
-        d1 = _expanded(S0, zd).at[:_ENDS].add(S1 @ z[:k])
-        dd = _expanded(S0, zdd).at[:_ENDS].add(2 * S1 @ zd[:k] + S2 @ z[:k])
+        d1 = jnp.asarray(_expanded(S0, zd)).at[:_ENDS].add(S1 @ z[:k])
+        dd = jnp.asarray(_expanded(S0, zdd)).at[:_ENDS].add(2 * S1 @ zd[:k] + S2 @ z[:k])
         found.append((_expanded(S0, z), d1, dd))
     return Motions(*(jnp.stack(part) for part in zip(*found, strict=True)))
 
 
-def _arm_ends(robot: FlexibleRobot, z: Float[Array, " a"]) -> Float[Array, " arm"]:
+def _arm_ends(robot: FlexibleRobot, z: Float[AnyArray, " a"]) -> Float[AnyArray, " arm"]:
     if robot.arm_beam is None:
         return jnp.zeros(0)
-    return jnp.concatenate(
-        [jnp.zeros(END), _TIP @ z[PLATFORM : PLATFORM + END], z[_arm_inner(robot)]]
-    )
+    root = jnp.zeros(END)
+    if robot.gears is not None:
+        root = root.at[W1].set(-z[turn_place(robot)])
+    return jnp.concatenate([root, _TIP @ z[PLATFORM : PLATFORM + END], z[_arm_inner(robot)]])
 
 
-def _expanded(S: _Matrix, z: Float[Array, " z"]) -> Float[Array, " d"]:
+def _expanded(S: _Matrix, z: Float[AnyArray, " z"]) -> Float[AnyArray, " d"]:
     outer = S.shape[1]
     return jnp.concatenate([S @ z[:outer], z[outer:]])
 
@@ -281,19 +334,24 @@ def _expanded(S: _Matrix, z: Float[Array, " z"]) -> Float[Array, " d"]:
 def _limb(
     robot: FlexibleRobot,
     damping: Damping,
+    gear: Gears | None,
     arm: Link | None,
     rod: Link,
-    arm_T: Float[Array, "orders 3 4"],
-    rod_T: Float[Array, "orders 3 4"],
-    wrist: Float[Array, "2 3"],
-    tensions: Float[Array, " links"],
-) -> tuple[_Matrix, _Matrix, _Matrix, _Matrix, Float[Array, " a"]]:
+    arm_T: Float[AnyArray, "orders 3 4"],
+    rod_T: Float[AnyArray, "orders 3 4"],
+    wrist: Float[AnyArray, "2 3"],
+    tensions: Float[AnyArray, " links"],
+) -> tuple[_Matrix, _Matrix, _Matrix, _Matrix, Float[AnyArray, " a"]]:
     """M, C, K, its elastic part, and f of a limb."""
     parts = []
     if arm is not None:
         pull = tensions[0] if tensions.size else None
         moved = damped(arm, damping, moving_link(robot, arm, arm_T, pull))
         parts.append(_of_arm(robot, arm, moved))
+    if gear is not None:
+        pull = tensions[0] if tensions.size else None
+        reach = arm_T[0, :, 0] @ (rod_T[0, :, 3] - arm_T[0, :, 3])
+        parts.append(_of_gear(robot, damping, gear, arm_T, None if pull is None else pull * reach))
     for k, shift in enumerate(robot.shifts):
         pull = tensions[1 + k] if tensions.size else None
         S = _rates(lambda a, r, s=shift: _ends(robot, a, r, wrist, s), arm_T, rod_T)
@@ -304,7 +362,7 @@ def _limb(
     return tuple(sum(each[1:], each[0]) for each in zip(*spread, strict=True))  # pyright: ignore[reportReturnType]
 
 
-def _spread(part: Array, index: np.ndarray, size: int) -> Array:
+def _spread(part: AnyArray, index: np.ndarray, size: int) -> Array:
     """A matrix, or a vector, of some unknowns among `size`; read, not written, which is faster."""
     places = np.full(size, len(index))
     places[index] = np.arange(len(index))
@@ -313,7 +371,10 @@ def _spread(part: Array, index: np.ndarray, size: int) -> Array:
 
 
 def moving_link(
-    robot: FlexibleRobot, link: Link, T: Float[Array, "orders 3 4"], pull: Float[Array, ""] | None
+    robot: FlexibleRobot,
+    link: Link,
+    T: Float[AnyArray, "orders 3 4"],
+    pull: Float[AnyArray, ""] | None,
 ) -> MovingLink:
     """A link at [R p] with its derivatives, under gravity."""
     R, Rd, Rdd = T[:, :, :3]
@@ -327,22 +388,66 @@ def damped(link: Link, damping: Damping, moved: MovingLink) -> MovingLink:
 
 def _of_arm(
     robot: FlexibleRobot, arm: Link, m: MovingLink
-) -> tuple[np.ndarray, _Matrix, _Matrix, _Matrix, _Matrix, Float[Array, " z"]]:
+) -> tuple[np.ndarray, _Matrix, _Matrix, _Matrix, _Matrix, Float[AnyArray, " z"]]:
     """An arm is clamped at its motor, and its tip's unknowns are those of the limb."""
-    index = np.concatenate([PLATFORM + np.arange(END), _arm_inner(robot)])
-    S = jnp.asarray(_TIP)
+    index = PLATFORM + np.arange(robot.of_arm)
+    S, rows = _arm_map(robot)
+    ends = len(S)
 
     def on_tip(part: _Matrix) -> _Matrix:
-        free = part[END:, END:]
-        return _pulled(S, jnp.concatenate([free[:, :END] @ S, free[:, END:]], axis=1))
+        free = part[rows[:, None], rows[None, :]]
+        return _pulled(S, jnp.concatenate([free[:, :ends] @ S, free[:, ends:]], axis=1))
 
     M, C, K, stiff = (on_tip(part) for part in (m.M, m.C, m.K, arm.K))
-    return index, M, C, K, stiff, _pulled(S, m.f[END:, None])[:, 0]
+    return index, M, C, K, stiff, _pulled(S, m.f[rows, None])[:, 0]
+
+
+def _arm_map(robot: FlexibleRobot) -> tuple[_Matrix, np.ndarray]:
+    """Ends of an arm from the unknowns of its limb, and which rows of the arm are left."""
+    S, turned, inner = jnp.asarray(_TIP), [], 2 * END + np.arange(robot.inner)
+    if robot.gears is not None:  # its root turns about y, by -w'
+        S = jnp.pad(S, (0, 1)).at[-1, -1].set(-1.0)
+        turned = [W1]
+    return S, np.concatenate([END + np.arange(END), turned, inner]).astype(int)
+
+
+def turn_place(robot: FlexibleRobot) -> int:
+    """Which unknown of a limb is the turn of its arm in a soft gear, the platform's first."""
+    return PLATFORM + (0 if robot.arm_beam is None else END)
+
+
+def gear_damping(
+    damping: Damping, gear: Gears, inertia: Float[AnyArray, "*any"]
+) -> Float[AnyArray, "*any"]:
+    """Damping c of (4): that of the file, or else in proportion, as of the links."""
+    own = damping.mass * inertia + damping.stiffness * gear.stiffness
+    return jnp.where(gear.damping > 0, gear.damping, own)
+
+
+def _of_gear(
+    robot: FlexibleRobot,
+    damping: Damping,
+    gear: Gears,
+    T: Float[AnyArray, "orders 3 4"],
+    pull: Float[AnyArray, ""] | None,
+) -> tuple[np.ndarray, _Matrix, _Matrix, _Matrix, _Matrix, Float[AnyArray, "1"]]:
+    """Equation (4), with the moment P l of the `pull` on a rigid arm if it stiffens."""
+    R, X = T[0, :, :3], T[0, :, :3].T @ T[2, :, :3]
+    J, k, load = gear.inertia, gear.stiffness, jnp.zeros(())
+    if robot.arm_beam is None:
+        J, weight = J + robot.arm[5], R.T @ robot.gravity
+        load = -jnp.cross(robot.arm[1:4], weight)[1]
+        if pull is not None:
+            k = k + pull + robot.arm[1] * weight[0] + robot.arm[3] * weight[2]
+    f = J * (X[0, 2] - X[2, 0]) / 2 + load
+    parts = (J, gear_damping(damping, gear, J), k, gear.stiffness)
+    M, C, K, stiff = (jnp.reshape(part, (1, 1)) for part in parts)
+    return np.array([turn_place(robot)]), M, C, K, stiff, jnp.reshape(f, (1,))
 
 
 def _carried(
     S: tuple[_Matrix, _Matrix, _Matrix], elastic: _Matrix, m: MovingLink
-) -> tuple[_Matrix, _Matrix, _Matrix, _Matrix, Float[Array, " z"]]:
+) -> tuple[_Matrix, _Matrix, _Matrix, _Matrix, Float[AnyArray, " z"]]:
     """Equation (3); inner unknowns are what they are, S concerns the ends."""
     S0, S1, S2 = S
     M, C, K = m.M, m.C, m.K
@@ -370,7 +475,7 @@ def _pulled(S: _Matrix, part: _Matrix) -> _Matrix:
     return jnp.concatenate([S.T @ part[:ends], part[ends:]])
 
 
-def _rates(function, *T: Float[Array, "orders 3 4"]) -> tuple[_Matrix, _Matrix, _Matrix]:  # noqa: ANN001
+def _rates(function, *T: Float[AnyArray, "orders 3 4"]) -> tuple[_Matrix, _Matrix, _Matrix]:  # noqa: ANN001
     """A function of poses, and its first and second derivatives by time."""
     T0, T1, T2 = (tuple(part[k] for part in T) for k in range(3))
 
@@ -383,11 +488,11 @@ def _rates(function, *T: Float[Array, "orders 3 4"]) -> tuple[_Matrix, _Matrix, 
 
 def _ends(
     robot: FlexibleRobot,
-    arm: Float[Array, "3 4"],
-    rod: Float[Array, "3 4"],
-    wrist: Float[Array, "2 3"],
+    arm: Float[AnyArray, "3 4"],
+    rod: Float[AnyArray, "3 4"],
+    wrist: Float[AnyArray, "2 3"],
     shift: float,
-) -> Float[Array, "12 z"]:
+) -> Float[AnyArray, "12 z"]:
     """S of (1) and (2): ends of a rod from platform, arm's tip (if it bends) and its slopes."""
     R_u, R_l = arm[:, :3], rod[:, :3]
     v = R_u[:, 1]
@@ -418,11 +523,14 @@ def _ends(
         rows += [jnp.concatenate(pair) for pair in pairs]
     S = jnp.stack(rows)
     if robot.arm_beam is None:
-        S = jnp.delete(S, np.arange(PLATFORM, PLATFORM + END), axis=1, assume_unique_indices=True)
+        reach = R_u[:, 0] @ (rod[:, 3] - arm[:, 3])
+        turned = S[:, PLATFORM + 4] - reach * S[:, PLATFORM + 2]
+        sides = [S[:, :PLATFORM], turned[:, None][:, : robot.turns], S[:, PLATFORM + END :]]
+        S = jnp.concatenate(sides, axis=1)
     return S
 
 
-def _wrists(mechanism: Delta) -> Float[Array, "3 2 3"]:
+def _wrists(mechanism: Delta) -> Float[AnyArray, "3 2 3"]:
     """From the platform's centre to mid-wrist [m], and tangentially, of each limb."""
     s, c = jnp.sin(mechanism.azimuth), jnp.cos(mechanism.azimuth)
     zero = jnp.zeros(3)
@@ -431,18 +539,17 @@ def _wrists(mechanism: Delta) -> Float[Array, "3 2 3"]:
 
 
 def _arm_inner(robot: FlexibleRobot) -> np.ndarray:
-    return PLATFORM + END + np.arange(robot.inner)
+    return PLATFORM + END + robot.turns + np.arange(robot.inner)
 
 
 def _rod_places(robot: FlexibleRobot, k: int) -> np.ndarray:
     """Unknowns of rod k in those of a limb: platform, tip of the arm, slopes, inner ones."""
-    arm = 0 if robot.arm_beam is None else END
-    before = PLATFORM + arm + (robot.inner if arm else 0)
-    size = OF_ROD + robot.inner
-    return np.concatenate([np.arange(PLATFORM + arm), before + k * size + np.arange(size)])
+    end = robot.turns if robot.arm_beam is None else END
+    before, size = PLATFORM + robot.of_arm, OF_ROD + robot.inner
+    return np.concatenate([np.arange(PLATFORM + end), before + k * size + np.arange(size)])
 
 
-def _skew(a: Float[Array, "3"]) -> Float[Array, "3 3"]:
+def _skew(a: Float[AnyArray, "3"]) -> Float[AnyArray, "3 3"]:
     zero = jnp.zeros(())
     return jnp.stack(
         [

@@ -15,13 +15,12 @@ coefficient in Timoshenko's beam theory, 1966) for rectangles and tubes, and 5/6
 """
 
 import equinox as eqx
-import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Float
 
 from triskele.description.schema import CrossSection, Material
 from triskele.laws.flexures import shear_modulus
-from triskele.numerics import require_double_precision
+from triskele.numerics import AnyArray, require_double_precision
 
 _OTHER_SHEAR = 5 / 6
 
@@ -29,16 +28,16 @@ _OTHER_SHEAR = 5 / 6
 class Beam(eqx.Module):
     """Stiffness and mass of a bar per length, in SI units."""
 
-    axial: Float[Array, ""]  #: E A [N]
-    torsion: Float[Array, ""]  #: G J [N m^2]
-    bending_y: Float[Array, ""]  #: E Iy [N m^2], against w
-    bending_z: Float[Array, ""]  #: E Iz [N m^2], against v
-    shear_y: Float[Array, ""]  #: k_y G A [N], with v
-    shear_z: Float[Array, ""]  #: k_z G A [N], with w
-    mass: Float[Array, ""]  #: rho A [kg/m]
-    rotary: Float[Array, "3"]  #: rho (Iy + Iz), rho Iy, rho Iz [kg m]
-    young_modulus: Float[Array, ""]  #: E [Pa]
-    reach: Float[Array, "2"]  #: farthest fibre along y and z [m]; of a tube, its radius
+    axial: Float[AnyArray, ""]  #: E A [N]
+    torsion: Float[AnyArray, ""]  #: G J [N m^2]
+    bending_y: Float[AnyArray, ""]  #: E Iy [N m^2], against w
+    bending_z: Float[AnyArray, ""]  #: E Iz [N m^2], against v
+    shear_y: Float[AnyArray, ""]  #: k_y G A [N], with v
+    shear_z: Float[AnyArray, ""]  #: k_z G A [N], with w
+    mass: Float[AnyArray, ""]  #: rho A [kg/m]
+    rotary: Float[AnyArray, "3"]  #: rho (Iy + Iz), rho Iy, rho Iz [kg m]
+    young_modulus: Float[AnyArray, ""]  #: E [Pa]
+    reach: Float[AnyArray, "2"]  #: farthest fibre along y and z [m]; of a tube, its radius
     round: bool = eqx.field(static=True)  #: stress adds by Pythagoras, not corner to corner
 
 
@@ -70,7 +69,7 @@ def beam(section: CrossSection, material: Material) -> Beam:
         "young_modulus": E,
         "reach": reach,
     }
-    arrays = {name: jnp.asarray(value, float) for name, value in values.items()}
+    arrays = {name: np.asarray(value, float) for name, value in values.items()}
     return Beam(**arrays, round=section.shape == "tube")
 
 

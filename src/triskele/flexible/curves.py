@@ -7,12 +7,13 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Float
 
-from triskele.flexible.assembly import Poses, link_displacements
+from triskele.flexible.assembly import Poses, arm_turns, link_displacements
 from triskele.flexible.beam import Beam
 from triskele.flexible.link import Link, element_places, place_fields
 from triskele.flexible.robot import FlexibleRobot, Links, links
+from triskele.numerics import AnyArray
 
 _POINTS = 12  #: of each link, at least
 
@@ -28,8 +29,11 @@ def link_names(robot: FlexibleRobot) -> tuple[str, ...]:
 
 @eqx.filter_jit
 def curves(
-    robot: FlexibleRobot, poses: Poses, y: Float[Array, "N n"], enlarged: Float[Array, ""] | float
-) -> Float[Array, "N links points 3"]:
+    robot: FlexibleRobot,
+    poses: Poses,
+    y: Float[AnyArray, "N n"],
+    enlarged: Float[AnyArray, ""] | float,
+) -> Float[AnyArray, "N links points 3"]:
     """Axes of all links [m] in O, displaced by `enlarged` times `y`, one row per sample."""
     of_links = links(robot)
     return jax.lax.map(
@@ -38,8 +42,8 @@ def curves(
 
 
 def _sample(
-    robot: FlexibleRobot, of_links: Links, poses: Poses, y: Float[Array, " n"]
-) -> Float[Array, "links points 3"]:
+    robot: FlexibleRobot, of_links: Links, poses: Poses, y: Float[AnyArray, " n"]
+) -> Float[AnyArray, "links points 3"]:
     arms, rods = link_displacements(robot, poses, y)
     per = -(-_POINTS // robot.elements)
     s = np.linspace(0, 1, per * robot.elements + 1)
@@ -47,7 +51,8 @@ def _sample(
     if arms is None or of_links.arm is None or robot.arm_beam is None:
         R, p = poses.arm[:, 0, :, :3], poses.arm[:, 0, :, 3]
         x = jnp.asarray(s)[None, :, None] * robot.mechanism.arm_length[:, None, None]
-        found.append(p[:, None, :] + x * R[:, None, :, 0])
+        along = R[:, :, 0] - arm_turns(robot, y)[:, None] * R[:, :, 2]
+        found.append(p[:, None, :] + x * along[:, None, :])
     else:
         each = jax.vmap(lambda link, T, d: _axis(robot, robot.arm_beam, link, T[0], d, per))
         found.append(each(of_links.arm, poses.arm, arms))
@@ -66,10 +71,10 @@ def _axis(
     robot: FlexibleRobot,
     beam: Beam | None,
     link: Link,
-    T: Float[Array, "3 4"],
-    d: Float[Array, " d"],
+    T: Float[AnyArray, "3 4"],
+    d: Float[AnyArray, " d"],
     per: int,
-) -> Float[Array, "points 3"]:
+) -> Float[AnyArray, "points 3"]:
     assert beam is not None
     xi = np.linspace(0, 1, per + 1)
     h = link.length / robot.elements

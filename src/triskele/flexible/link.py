@@ -37,10 +37,11 @@ import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 from jax.scipy.linalg import solve_triangular
-from jaxtyping import Array, Float
+from jaxtyping import Float
 
 from triskele.errors import InputError, did_you_mean
 from triskele.flexible.beam import Beam
+from triskele.numerics import AnyArray
 
 FAMILIES = {"linear/cubic": 6, "cubic/quintic": 10}  #: with the unknowns of a node
 END = 6  #: unknowns of a node that a joint takes hold of
@@ -51,16 +52,16 @@ MOST_ELEMENTS = 64
 class Link(eqx.Module):
     """Matrices of a link; unknowns are those of its root, of its tip, and `inner` ones."""
 
-    length: Float[Array, ""]  #: l [m]
-    M: Float[Array, "d d"]  #: mass
-    K: Float[Array, "d d"]  #: stiffness
-    A: Float[Array, "3 3 d d"]  #: int rho A N_a N_b'
-    L0: Float[Array, "d 3"]  #: int rho A N'
-    L1: Float[Array, "d 3"]  #: int rho A x N'
-    spin: Float[Array, "d 3"]  #: int of rotary inertia, by angular acceleration
-    G: Float[Array, "3 d d"]  #: G_0, G_1, G_2
-    lumps: Float[Array, "2"]  #: masses at root and tip [kg], in the matrices above
-    shapes: Float[Array, "whole d"] | None = None  #: a condensed link's unknowns before that
+    length: Float[AnyArray, ""]  #: l [m]
+    M: Float[AnyArray, "d d"]  #: mass
+    K: Float[AnyArray, "d d"]  #: stiffness
+    A: Float[AnyArray, "3 3 d d"]  #: int rho A N_a N_b'
+    L0: Float[AnyArray, "d 3"]  #: int rho A N'
+    L1: Float[AnyArray, "d 3"]  #: int rho A x N'
+    spin: Float[AnyArray, "d 3"]  #: int of rotary inertia, by angular acceleration
+    G: Float[AnyArray, "3 d d"]  #: G_0, G_1, G_2
+    lumps: Float[AnyArray, "2"]  #: masses at root and tip [kg], in the matrices above
+    shapes: Float[AnyArray, "whole d"] | None = None  #: a condensed link's unknowns before that
 
     @property
     def inner(self) -> int:
@@ -71,20 +72,20 @@ class Link(eqx.Module):
 class MovingLink(NamedTuple):
     """Equation (2): M d'' + C d' + K d + f, with the elastic part of K apart."""
 
-    M: Float[Array, "d d"]
-    C: Float[Array, "d d"]
-    K: Float[Array, "d d"]
-    f: Float[Array, " d"]
+    M: Float[AnyArray, "d d"]
+    C: Float[AnyArray, "d d"]
+    K: Float[AnyArray, "d d"]
+    f: Float[AnyArray, " d"]
 
 
 def link(
     beam: Beam,
-    length: Float[Array, ""] | float,
+    length: Float[AnyArray, ""] | float,
     *,
     elements: int = 1,
     family: str = "linear/cubic",
     slender: bool = True,
-    lumps: Float[Array, "2"] | tuple[float, float] = (0.0, 0.0),
+    lumps: Float[AnyArray, "2"] | tuple[float, float] = (0.0, 0.0),
 ) -> Link:
     """A link of equal elements, with masses lumped at its root and tip [kg]."""
     inner_unknowns(elements, family, slender)  # says what is wrong
@@ -94,7 +95,7 @@ def link(
     xi, weights = np.polynomial.legendre.leggauss(8)
     xi, dx = (xi + 1) / 2, jnp.asarray(weights / 2) * h
     N = _fields(beam, h, xi, family, slender)
-    rho, rotary = beam.mass, beam.rotary.at[1:].multiply(0.0 if slender else 1.0)
+    rho, rotary = beam.mass, jnp.asarray(beam.rotary).at[1:].multiply(0.0 if slender else 1.0)
     place = jnp.stack([N.u, N.v, N.w])  # (3, G, e)
     turn = jnp.stack([N.phi, -N.b, N.a])
     spins = jnp.einsum("g,k,kga,kgb->ab", dx, rotary, turn, turn)
@@ -130,10 +131,10 @@ def link(
 
 def moving(
     link: Link,
-    W: Float[Array, "3 3"],
-    X: Float[Array, "3 3"],
-    c: Float[Array, "3"],
-    tension: Float[Array, ""] | None = None,
+    W: Float[AnyArray, "3 3"],
+    X: Float[AnyArray, "3 3"],
+    c: Float[AnyArray, "3"],
+    tension: Float[AnyArray, ""] | None = None,
 ) -> MovingLink:
     """The link in a frame that moves, equation (2); without `tension` P_l [N], without Kg."""
     K = link.K + jnp.einsum("ij,ijab->ab", X, link.A)
@@ -146,8 +147,8 @@ def moving(
 
 
 def tip_tension(
-    link: Link, X: Float[Array, "3 3"], c: Float[Array, "3"], d: Float[Array, " d"]
-) -> Float[Array, ""]:
+    link: Link, X: Float[AnyArray, "3 3"], c: Float[AnyArray, "3"], d: Float[AnyArray, " d"]
+) -> Float[AnyArray, ""]:
     """P_l [N]: the pull at the tip of a link that is displaced by `d`, its lump apart."""
     row = END + U
     load = link.L0[row] @ c + link.L1[row] @ X[:, 0]
@@ -168,7 +169,7 @@ def condensed(link: Link, modes: int) -> Link:
     shapes = solve_triangular(lower.T, lowest, lower=False)
     Psi = jnp.block([[jnp.eye(2 * END), jnp.zeros((2 * END, modes))], [follow, shapes]])
 
-    def both(matrix: Float[Array, "... d d"]) -> Float[Array, "... r r"]:
+    def both(matrix: Float[AnyArray, "... d d"]) -> Float[AnyArray, "... r r"]:
         return Psi.T @ matrix @ Psi
 
     return Link(
@@ -202,31 +203,31 @@ def inner_unknowns(elements: int, family: str, slender: bool = True) -> int:
 class _Fields(NamedTuple):
     """Displacements and rotations in an element, (G, e) each; 1 is a derivative by x."""
 
-    u: Array
-    phi: Array
-    v: Array
-    w: Array
-    a: Array  #: slope of sections in v
-    b: Array  #: the same in w
-    u1: Array
-    phi1: Array
-    v1: Array
-    w1: Array
-    a1: Array
-    b1: Array
+    u: AnyArray
+    phi: AnyArray
+    v: AnyArray
+    w: AnyArray
+    a: AnyArray  #: slope of sections in v
+    b: AnyArray  #: the same in w
+    u1: AnyArray
+    phi1: AnyArray
+    v1: AnyArray
+    w1: AnyArray
+    a1: AnyArray
+    b1: AnyArray
 
 
 def strain_fields(
-    beam: Beam, h: Float[Array, ""], xi: np.ndarray, family: str, slender: bool
-) -> Float[Array, "4 G e"]:
+    beam: Beam, h: Float[AnyArray, ""], xi: np.ndarray, family: str, slender: bool
+) -> Float[AnyArray, "4 G e"]:
     """u', phi', and the curvatures in v and w, of the unknowns of an element of length h."""
     N = _fields(beam, h, xi, family, slender)
     return jnp.stack([N.u1, N.phi1, N.a1, N.b1])
 
 
 def place_fields(
-    beam: Beam, h: Float[Array, ""], xi: np.ndarray, family: str, slender: bool
-) -> Float[Array, "3 G e"]:
+    beam: Beam, h: Float[AnyArray, ""], xi: np.ndarray, family: str, slender: bool
+) -> Float[AnyArray, "3 G e"]:
     """u, v and w of the unknowns of an element of length h."""
     N = _fields(beam, h, xi, family, slender)
     return jnp.stack([N.u, N.v, N.w])
@@ -237,7 +238,9 @@ def element_places(elements: int, family: str) -> np.ndarray:
     return _Places(elements, FAMILIES[family]).index
 
 
-def _fields(beam: Beam, h: Float[Array, ""], xi: np.ndarray, family: str, slender: bool) -> _Fields:
+def _fields(
+    beam: Beam, h: Float[AnyArray, ""], xi: np.ndarray, family: str, slender: bool
+) -> _Fields:
     if family == "linear/cubic":
         u, u1, _ = hermite(1, xi, h)
         bent = [
@@ -257,7 +260,7 @@ def _fields(beam: Beam, h: Float[Array, ""], xi: np.ndarray, family: str, slende
     return _Fields(u @ along, u @ turned, v, w, a, b, u1 @ along, u1 @ turned, v1, w1, a1, b1)
 
 
-def hermite(k: int, xi: np.ndarray, h: Float[Array, ""]) -> tuple[Array, Array, Array]:
+def hermite(k: int, xi: np.ndarray, h: Float[AnyArray, ""]) -> tuple[AnyArray, AnyArray, AnyArray]:
     """Hermite's polynomials of k values at each end, and two derivatives by x; (G, 2 k) each.
 
     Values are those of the function, its first derivative by x, ... at the root, then at the tip.
@@ -277,12 +280,12 @@ def _monomials(xi: np.ndarray, order: int, powers: np.ndarray) -> np.ndarray:
 
 
 def _bent(
-    bending: Float[Array, ""],
-    shear: Float[Array, ""],
+    bending: Float[AnyArray, ""],
+    shear: Float[AnyArray, ""],
     xi: np.ndarray,
-    h: Float[Array, ""],
+    h: Float[AnyArray, ""],
     slender: bool,
-) -> tuple[Array, Array, Array, Array]:
+) -> tuple[AnyArray, AnyArray, AnyArray, AnyArray]:
     """Deflection, its derivative, slope of sections and its derivative; (G, 4) each.
 
     With Phi = 12 E I / (k G A h^2), a load at the tip bends the beam by a cubic and shears it by
@@ -308,7 +311,7 @@ def _bent(
     )
 
 
-def _spread(places: tuple[int, ...], nodal: int) -> Float[Array, "k e"]:
+def _spread(places: tuple[int, ...], nodal: int) -> Float[AnyArray, "k e"]:
     """Values at the root, then at the tip, among the unknowns of an element."""
     rows = np.zeros((2 * len(places), 2 * nodal))
     for k, place in enumerate((*places, *(nodal + place for place in places))):
@@ -316,7 +319,7 @@ def _spread(places: tuple[int, ...], nodal: int) -> Float[Array, "k e"]:
     return jnp.asarray(rows)
 
 
-def _stiffness(beam: Beam, N: _Fields, dx: Float[Array, " G"]) -> Float[Array, "e e"]:
+def _stiffness(beam: Beam, N: _Fields, dx: Float[AnyArray, " G"]) -> Float[AnyArray, "e e"]:
     pairs = [
         (beam.axial, N.u1),
         (beam.torsion, N.phi1),
@@ -325,7 +328,7 @@ def _stiffness(beam: Beam, N: _Fields, dx: Float[Array, " G"]) -> Float[Array, "
         (beam.shear_y, N.v1 - N.a),
         (beam.shear_z, N.w1 - N.b),
     ]
-    return sum((k * jnp.einsum("g,ga,gb->ab", dx, s, s) for k, s in pairs), jnp.zeros(()))
+    return jnp.asarray(sum(k * jnp.einsum("g,ga,gb->ab", dx, s, s) for k, s in pairs))
 
 
 # Assembly
@@ -342,18 +345,20 @@ class _Places:
         place = np.argsort(order)
         self.index = np.concatenate([place[nodes[:-1]], place[nodes[1:]]], axis=1)
 
-    def matrix(self, factors: Float[Array, " n"], one: Float[Array, "e e"]) -> Float[Array, "d d"]:
+    def matrix(
+        self, factors: Float[AnyArray, " n"], one: Float[AnyArray, "e e"]
+    ) -> Float[AnyArray, "d d"]:
         return self.matrices(factors[:, None, None] * one[None])
 
-    def matrices(self, each: Float[Array, "n e e"]) -> Float[Array, "d d"]:
+    def matrices(self, each: Float[AnyArray, "n e e"]) -> Float[AnyArray, "d d"]:
         rows, columns = self.index[:, :, None], self.index[:, None, :]
         return jnp.zeros((self.size, self.size)).at[rows, columns].add(each)
 
-    def columns(self, each: Float[Array, "n e 3"]) -> Float[Array, "d 3"]:
+    def columns(self, each: Float[AnyArray, "n e 3"]) -> Float[AnyArray, "d 3"]:
         return jnp.zeros((self.size, 3)).at[self.index].add(each)
 
 
-def _with_lumps(link: Link, masses: Float[Array, "2"]) -> Link:
+def _with_lumps(link: Link, masses: Float[AnyArray, "2"]) -> Link:
     """Masses at the root and at the tip of a link."""
     place = np.zeros((2, 3, len(link.M)))
     for end in range(2):

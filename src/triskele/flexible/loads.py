@@ -6,7 +6,10 @@ at the root about the motor's axis, by equation (2) of `link`, and what its roto
     tau = -(M d'' + C d' + K d + f)_(w' at the root) + J qdd                            (1)
 
 because rotation about y is -w'. Rigid arms take the forces of their rods at the elbow instead, and
-their own inertia. In a stiff robot both are the torques of `dynamics`.
+their own inertia. In a stiff robot both are the torques of `dynamics`. Through a soft gear in which
+its arm turns by t, a motor feels
+
+    tau = -(k t + c t') + J qdd                                                         (2)
 """
 
 from typing import NamedTuple
@@ -15,7 +18,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Float
 
 from triskele.flexible.assembly import (
     UNDAMPED,
@@ -23,7 +26,9 @@ from triskele.flexible.assembly import (
     Motions,
     Poses,
     arm_motions,
+    arm_turns,
     damped,
+    gear_damping,
     link_displacements,
     moving_link,
     rod_motions,
@@ -31,6 +36,7 @@ from triskele.flexible.assembly import (
 from triskele.flexible.beam import Beam
 from triskele.flexible.link import END, W1, Link, U, V, W, element_places, strain_fields
 from triskele.flexible.robot import FlexibleRobot, Links
+from triskele.numerics import AnyArray
 
 
 class Strains(NamedTuple):
@@ -45,31 +51,35 @@ def motor_torques(
     robot: FlexibleRobot,
     links: Links,
     poses: Poses,
-    y: Float[Array, " n"],
-    yd: Float[Array, " n"],
-    ydd: Float[Array, " n"],
+    y: Float[AnyArray, " n"],
+    yd: Float[AnyArray, " n"],
+    ydd: Float[AnyArray, " n"],
     damping: Damping = UNDAMPED,
-) -> Float[Array, "3"]:
-    """Torques of the three motors [N m] along qd, friction apart, equation (1)."""
+) -> Float[AnyArray, "3"]:
+    """Torques of the three motors [N m] along qd, friction apart, equation (1) or (2)."""
     X = jnp.einsum("iab,iac->ibc", poses.arm[:, 0, :, :3], poses.arm[:, 2, :, :3])
     turning = robot.rotors * (X[:, 0, 2] - X[:, 2, 0]) / 2
+    if robot.gears is not None:
+        J = robot.gears.inertia + (robot.arm[5] if robot.arm_beam is None else 0.0)
+        c = gear_damping(damping, robot.gears, J)
+        return turning - robot.gears.stiffness * arm_turns(robot, y) - c * arm_turns(robot, yd)
     if links.arm is not None:
         d = arm_motions(robot, y, yd, ydd)
         forces = _end_forces(robot, links.arm, poses.arm, d, damping)
-        return turning - forces[:, W1]
-    return turning + _rigid_arms(robot, links, poses, y, yd, ydd, damping)
+        return jnp.asarray(turning - forces[:, W1])
+    return jnp.asarray(turning + _rigid_arms(robot, links, poses, y, yd, ydd, damping))
 
 
 def _end_forces(
     robot: FlexibleRobot,
     link: Link,
-    T: Float[Array, "3 orders 3 4"],
+    T: Float[AnyArray, "3 orders 3 4"],
     d: Motions,
     damping: Damping,
-) -> Float[Array, "3 6"]:
+) -> Float[AnyArray, "3 6"]:
     """Forces on the root of each link, conjugate to its unknowns."""
 
-    def one(link: Link, T: Float[Array, "orders 3 4"], d: Motions) -> Float[Array, "6"]:
+    def one(link: Link, T: Float[AnyArray, "orders 3 4"], d: Motions) -> Float[AnyArray, "6"]:
         m = damped(link, damping, moving_link(robot, link, T, None))
         root = slice(None, END)
         return m.M[root] @ d.dd + m.C[root] @ d.d1 + m.K[root] @ d.d + m.f[root]
@@ -81,11 +91,11 @@ def _rigid_arms(
     robot: FlexibleRobot,
     links: Links,
     poses: Poses,
-    y: Float[Array, " n"],
-    yd: Float[Array, " n"],
-    ydd: Float[Array, " n"],
+    y: Float[AnyArray, " n"],
+    yd: Float[AnyArray, " n"],
+    ydd: Float[AnyArray, " n"],
     damping: Damping,
-) -> Float[Array, "3"]:
+) -> Float[AnyArray, "3"]:
     """Moment about the motors' axes of the rods' forces at the elbows, and of the arms."""
     R, Rdd = poses.arm[:, 0, :, :3], poses.arm[:, 2, :, :3]
     v = R[:, :, 1]
@@ -129,9 +139,9 @@ def link_strains(
 
 @eqx.filter_jit
 def _all_strains(
-    robot: FlexibleRobot, links: Links, poses: Poses, y: Float[Array, "N n"]
-) -> tuple[Float[Array, "N 3 1"] | None, Float[Array, "N 3 rods"]]:
-    def at(sample: tuple[Poses, Float[Array, " n"]]) -> tuple[Array | None, Array]:
+    robot: FlexibleRobot, links: Links, poses: Poses, y: Float[AnyArray, "N n"]
+) -> tuple[Float[AnyArray, "N 3 1"] | None, Float[AnyArray, "N 3 rods"]]:
+    def at(sample: tuple[Poses, Float[AnyArray, " n"]]) -> tuple[AnyArray | None, AnyArray]:
         arms, rods = link_displacements(robot, *sample)
         of_arms = None
         if arms is not None and links.arm is not None and robot.arm_beam is not None:
@@ -142,12 +152,12 @@ def _all_strains(
 
 
 def _largest(
-    robot: FlexibleRobot, beam: Beam, link: Link, d: Float[Array, "3 k d"]
-) -> Float[Array, "3 k"]:
+    robot: FlexibleRobot, beam: Beam, link: Link, d: Float[AnyArray, "3 k d"]
+) -> Float[AnyArray, "3 k"]:
     ends = np.array([0.0, 1.0])
     places = element_places(robot.elements, robot.family)
 
-    def one(link: Link, d: Float[Array, "k d"]) -> Float[Array, " k"]:
+    def one(link: Link, d: Float[AnyArray, "k d"]) -> Float[AnyArray, " k"]:
         B = strain_fields(beam, link.length / robot.elements, ends, robot.family, robot.slender)
         full = d if link.shapes is None else d @ link.shapes.T
         u1, _, v2, w2 = jnp.einsum("sga,kna->skng", B, full[:, places])

@@ -11,6 +11,13 @@ it (`link`, equation 3). Frequencies change with a parameter p of the robot by
 
 for a mode that is alone at its frequency. Where several share one, only their mean is a smooth
 function of p, and the mean of (2) is its derivative.
+
+v' M v is twice the kinetic energy over w^2, and every body has a part of it. That of the platform,
+of mass m and inertia J about its centre of mass c, which moves with u_c while it turns by g, is
+
+    m u_c^2 + |J^(1/2) g|^2                                                             (3)
+
+axis by axis: no term is negative, and those of turning are J_kk g_k^2 where axes are principal.
 """
 
 from collections.abc import Callable
@@ -20,13 +27,17 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.core import Tracer
 from jaxtyping import Array, Float
 from scipy.linalg import eigh
 
 from triskele.errors import InputError
 from triskele.flexible.assembly import (
+    UNDAMPED,
     Arrow,
+    Damping,
     Poses,
+    arm_turns,
     arrow,
     link_displacements,
     rest_poses,
@@ -34,9 +45,9 @@ from triskele.flexible.assembly import (
     whole,
     whole_vector,
 )
-from triskele.flexible.link import tip_tension
+from triskele.flexible.link import U, V, W, tip_tension
 from triskele.flexible.robot import PLATFORM, FlexibleRobot, Links, links
-from triskele.numerics import Components
+from triskele.numerics import AnyArray, Components, Scalar
 
 _SAME = 1e-6  #: frequencies closer than this, relatively, are one
 _QUIET = 0.01  #: a platform with less of the kinetic energy is still
@@ -48,41 +59,53 @@ Progress = Callable[[float], None]
 class Modes(eqx.Module):
     """The lowest modes at one pose."""
 
-    x: Float[Array, " m"]  #: platform coordinates [m, rad]
-    frequencies: Float[Array, " modes"]  #: w [rad/s], rising
-    shapes: Float[Array, "n modes"]  #: v of (1), in the unknowns of the robot
-    inertia: Float[Array, "6 6"]  #: of the platform and what it carries, alone
+    x: Float[np.ndarray, " m"]  #: platform coordinates [m, rad]
+    frequencies: Float[np.ndarray, " modes"]  #: w [rad/s], rising
+    shapes: Float[np.ndarray, "n modes"]  #: v of (1), in the unknowns of the robot
+    inertia: Float[np.ndarray, "6 6"]  #: of the platform and what it carries, alone
 
     @property
-    def platform(self) -> Float[Array, "modes 6"]:
+    def platform(self) -> Float[np.ndarray, "modes 6"]:
         """Displacement [m] and rotation [rad] of the platform in each mode, to scale."""
         return self.shapes[:PLATFORM].T
 
     @property
-    def shares(self) -> Float[Array, "modes 6"]:
+    def shares(self) -> Float[np.ndarray, "modes 6"]:
         """What part of a mode's kinetic energy the platform has, along and about each axis.
 
-        All energy of a mode of (1) counts as 1; the platform's own is v_P' inertia v_P, of which
-        these are the terms of the diagonal.
+        All energy of a mode of (1) counts as 1; the platform's own is the sum of (3).
         """
-        return self.platform**2 * jnp.diag(self.inertia)[None]
+        m, first = self.inertia[0, 0], _axis_of(self.inertia[3:, :3])
+        u, w = self.platform[:, :3], self.platform[:, 3:]
+        about_centre = (
+            self.inertia[3:, 3:] - (first @ first * np.eye(3) - np.outer(first, first)) / m
+        )
+        squares, axes = np.linalg.eigh(about_centre)
+        root = axes * np.sqrt(np.maximum(squares, 0.0)) @ axes.T
+        return np.hstack([m * (u + np.cross(w, first / m)) ** 2, (w @ root) ** 2])
 
     @property
     def directions(self) -> tuple[str, ...]:
         """Along or about which axis the platform moves most in each mode; "links" if hardly."""
         names = ("x", "y", "z", "about x", "about y", "about z")
         return tuple(
-            names[int(row.argmax())] if row.sum() > _QUIET else "links"
-            for row in np.asarray(self.shares)
+            names[int(row.argmax())] if row.sum() > _QUIET else "links" for row in self.shares
         )
+
+
+class Energies(NamedTuple):
+    """What part of the kinetic energy of each mode its bodies have; rows add up to 1."""
+
+    bodies: tuple[str, ...]
+    shares: Float[np.ndarray, "modes bodies"]
 
 
 class Sag(NamedTuple):
     """A robot at rest under its weight."""
 
-    y: Float[Array, " n"]  #: unknowns
-    position: Float[Array, "3"]  #: displacement of the platform [m]
-    rotation: Float[Array, "3"]  #: its rotation [rad]
+    y: Float[AnyArray, " n"]  #: unknowns
+    position: Float[AnyArray, "3"]  #: displacement of the platform [m]
+    rotation: Float[AnyArray, "3"]  #: its rotation [rad]
 
 
 class Sensitivity(NamedTuple):
@@ -107,10 +130,25 @@ def modes(
     `of_links` are its links, if they are built already.
     """
     _check_count(robot, count)
-    M, K, _, inertia = rest_matrices(robot, jnp.asarray(x, float), loaded, of_links)
+    rest = rest_matrices(robot, jnp.asarray(x, float), loaded, of_links)
+    M, K, inertia = (np.asarray(part) for part in (rest.M, rest.K, rest.platform))
     squares, shapes = eigh((K + K.T) / 2, M, subset_by_index=(0, count - 1))
     w = np.sqrt(np.maximum(squares, 0.0))
-    return Modes(jnp.asarray(x, float), jnp.asarray(w), jnp.asarray(shapes), inertia)
+    return Modes(np.asarray(x, float), w, shapes, inertia)
+
+
+def energies(robot: FlexibleRobot, found: Modes, of_links: Links | None = None) -> Energies:
+    """Which bodies have the kinetic energy of the modes `found` of `robot`."""
+    parts = _energies(
+        robot, of_links or built_links(robot), jnp.asarray(found.x), jnp.asarray(found.shapes)
+    )
+    shares = {"platform": found.shares.sum(axis=1)} | {k: np.asarray(v) for k, v in parts.items()}
+    return Energies(tuple(shares), np.stack(list(shares.values()), axis=1))
+
+
+def _axis_of(skew: Float[np.ndarray, "3 3"]) -> Float[np.ndarray, "3"]:
+    """a of the matrix of a x."""
+    return np.array([skew[2, 1], skew[0, 2], skew[1, 0]])
 
 
 def _check_count(robot: FlexibleRobot, count: int) -> None:
@@ -153,7 +191,10 @@ def platform_stiffness(robot: FlexibleRobot, x: Components) -> Float[np.ndarray,
 
 def sag(robot: FlexibleRobot, x: Components) -> Sag:
     """How the robot hangs at rest at `x`, by its own weight and payload."""
-    y = _sag(robot, jnp.asarray(x, float))
+    rest = rest_matrices(robot, jnp.asarray(x, float))
+    xp = jnp if isinstance(rest.K, Tracer) else np
+    K, f = xp.asarray(rest.K), xp.asarray(rest.f)
+    y = xp.linalg.solve((K + K.T) / 2, -f)
     return Sag(y, y[:3], y[3:PLATFORM])
 
 
@@ -190,12 +231,14 @@ def _of_arm(name: str) -> Callable[[FlexibleRobot], Array | None]:
     return lambda r: None if r.arm_beam is None else getattr(r.arm_beam, name)
 
 
-PARAMETERS: dict[str, Callable[[FlexibleRobot], Array | None]] = {
+PARAMETERS: dict[str, Callable[[FlexibleRobot], Scalar | None]] = {
     "arm length [m]": lambda r: r.mechanism.arm_length,
     "rod length [m]": lambda r: r.mechanism.rod_length,
     "base radius [m]": lambda r: r.mechanism.base_radius,
     "platform radius [m]": lambda r: r.mechanism.platform_radius,
     "rod spacing [m]": lambda r: r.mechanism.rod_spacing,
+    "gear stiffness [N m/rad]": lambda r: None if r.gears is None else r.gears.stiffness,
+    "inertia beyond gears [kg m^2]": lambda r: None if r.gears is None else r.gears.inertia,
     "platform mass [kg]": lambda r: r.platform[0],
     "platform inertia [kg m^2]": lambda r: r.platform[4:],
     "payload mass, with flange [kg]": lambda r: r.carried[0],
@@ -221,31 +264,37 @@ PARAMETERS: dict[str, Callable[[FlexibleRobot], Array | None]] = {
 class Rest(NamedTuple):
     """M, K and weight of a robot at rest; K y = -f is its sag."""
 
-    M: Float[Array, "n n"]
-    K: Float[Array, "n n"]
-    f: Float[Array, " n"]
-    platform: Float[Array, "6 6"]  #: the part of M that is the platform's own
+    M: Float[AnyArray, "n n"]
+    K: Float[AnyArray, "n n"]
+    f: Float[AnyArray, " n"]
+    platform: Float[AnyArray, "6 6"]  #: the part of M that is the platform's own
+    C: Float[AnyArray, "n n"]  #: damping
 
 
 def at_rest(
-    robot: FlexibleRobot, of_links: Links, x: Float[Array, " m"], loaded: bool = False
+    robot: FlexibleRobot,
+    of_links: Links,
+    x: Float[AnyArray, " m"],
+    loaded: bool = False,
+    damping: Damping = UNDAMPED,
 ) -> Rest:
     """Matrices at the pose `x`; `loaded`, stiffened by the tensions of its own weight."""
     poses = rest_poses(robot.mechanism, x)
-    limbs = arrow(robot, of_links, poses)
+    limbs = arrow(robot, of_links, poses, damping=damping)
     if loaded:
         pulls = tensions(robot, of_links, poses, static(limbs))
-        limbs = arrow(robot, of_links, poses, tensions=pulls)
+        limbs = arrow(robot, of_links, poses, tensions=pulls, damping=damping)
     still = jnp.zeros((PLATFORM, PLATFORM))
     return Rest(
         whole(robot, limbs.M, limbs.platform),
         whole(robot, limbs.K, still),
         whole_vector(limbs.f, limbs.platform_f),
         limbs.platform,
+        whole(robot, limbs.C, limbs.platform_C),
     )
 
 
-def static(limbs: Arrow) -> Float[Array, " n"]:
+def static(limbs: Arrow) -> Float[AnyArray, " n"]:
     """Unknowns with which elastic forces alone carry all loads."""
     platform, own = solve_arrow(
         limbs.stiff,
@@ -257,8 +306,8 @@ def static(limbs: Arrow) -> Float[Array, " n"]:
 
 
 def tensions(
-    robot: FlexibleRobot, of_links: Links, poses: Poses, y: Float[Array, " n"]
-) -> Float[Array, "3 links"]:
+    robot: FlexibleRobot, of_links: Links, poses: Poses, y: Float[AnyArray, " n"]
+) -> Float[AnyArray, "3 links"]:
     """Pull at the tips of arm and rods of each limb [N], displaced by `y`."""
     arms, rods = link_displacements(robot, poses, y)
     found = []
@@ -268,22 +317,32 @@ def tensions(
         each = jax.vmap(_pull, in_axes=(None, 0, 0, 0))
         found.append(each(robot, of_links.rod, poses.rod, rods[:, k]))
     if arms is None:
-        found.insert(0, jnp.zeros(3))
+        each = jax.vmap(_pull_on_arm, in_axes=(None, 0, 0, 0, 0))
+        pulls = [each(robot, of_links.rod, poses.rod, poses.arm, d) for d in rods.swapaxes(0, 1)]
+        found.insert(0, sum(pulls[1:], pulls[0]))
     return jnp.stack(found, axis=1)
 
 
-def _pull(robot: FlexibleRobot, link, T, d) -> Float[Array, ""]:  # noqa: ANN001
+def _pull_on_arm(robot: FlexibleRobot, link, T, arm, d) -> Float[AnyArray, ""]:  # noqa: ANN001
+    """Of a rod on its elbow, along the arm: against what the arm exerts on the rod."""
+    R, root = T[0, :, :3], np.array([U, V, W])
+    c, X = R.T @ (T[2, :, 3] - robot.gravity), R.T @ T[2, :, :3]
+    force = link.K[root] @ d + link.L0[root] @ c + link.L1[root] @ X[:, 0]
+    return -arm[0, :, 0] @ (R @ force)
+
+
+def _pull(robot: FlexibleRobot, link, T, d) -> Float[AnyArray, ""]:  # noqa: ANN001
     R = T[0, :, :3]
     return tip_tension(link, R.T @ T[2, :, :3], R.T @ (T[2, :, 3] - robot.gravity), d)
 
 
 @eqx.filter_jit
 def _many_at_rest(
-    robot: FlexibleRobot, x: Float[Array, "N m"], loaded: bool
-) -> tuple[Float[Array, "N n n"], Float[Array, "N n n"]]:
+    robot: FlexibleRobot, x: Float[AnyArray, "N m"], loaded: bool
+) -> tuple[Float[AnyArray, "N n n"], Float[AnyArray, "N n n"]]:
     of_links = links(robot)  # once: they do not know the pose
 
-    def one(x: Float[Array, " m"]) -> tuple[Float[Array, "n n"], Float[Array, "n n"]]:
+    def one(x: Float[AnyArray, " m"]) -> tuple[Float[AnyArray, "n n"], Float[AnyArray, "n n"]]:
         M, K, *_ = at_rest(robot, of_links, x, loaded)
         return M, (K + K.T) / 2
 
@@ -292,12 +351,14 @@ def _many_at_rest(
 
 def rest_matrices(
     robot: FlexibleRobot,
-    x: Float[Array, " m"],
+    x: Float[AnyArray, " m"],
     loaded: bool = False,
     of_links: Links | None = None,
+    damping: Damping = UNDAMPED,
 ) -> Rest:
     """`at_rest`, compiled."""
-    return _at_rest(robot, of_links or built_links(robot), x, loaded)
+    traced = Damping(*(jnp.asarray(part) for part in damping))  # another is not recompiled
+    return _at_rest(robot, of_links or built_links(robot), x, loaded, traced)
 
 
 built_links = eqx.filter_jit(links)
@@ -305,20 +366,44 @@ _at_rest = eqx.filter_jit(at_rest)
 
 
 @eqx.filter_jit
-def _sag(robot: FlexibleRobot, x: Float[Array, " m"]) -> Float[Array, " n"]:
-    return static(arrow(robot, links(robot), rest_poses(robot.mechanism, x)))
+def _energies(
+    robot: FlexibleRobot,
+    of_links: Links,
+    x: Float[AnyArray, " m"],
+    shapes: Float[AnyArray, "n k"],
+) -> dict[str, Float[AnyArray, " k"]]:
+    """d'M d of the links of each kind, in every mode."""
+    poses = rest_poses(robot.mechanism, x)
+
+    def one(v: Float[AnyArray, " n"]) -> dict[str, Float[AnyArray, ""]]:
+        arms, rods = link_displacements(robot, poses, v)
+        found: dict[str, AnyArray] = {
+            "rods": jnp.einsum("ika,iab,ikb->", rods, of_links.rod.M, rods)
+        }
+        turns, of_arms = arm_turns(robot, v), None
+        if arms is not None and of_links.arm is not None:
+            of_arms = jnp.einsum("ia,iab,ib->", arms, of_links.arm.M, arms)
+        elif robot.gears is not None:
+            of_arms = robot.arm[5] * turns @ turns
+        if of_arms is not None:
+            found["arms"] = of_arms
+        if robot.gears is not None:
+            found["gears"] = robot.gears.inertia @ turns**2
+        return found
+
+    return jax.lax.map(one, shapes.T)
 
 
 @eqx.filter_jit
 def _slopes(
     robot: FlexibleRobot,
-    x: Float[Array, " m"],
-    shapes: Float[Array, "n k"],
-    w: Float[Array, " k"],
+    x: Float[AnyArray, " m"],
+    shapes: Float[AnyArray, "n k"],
+    w: Float[AnyArray, " k"],
 ) -> FlexibleRobot:
     """Equation (2) for all numbers of the robot at once, in its own form."""
 
-    def mean(robot: FlexibleRobot) -> Float[Array, ""]:
+    def mean(robot: FlexibleRobot) -> Float[AnyArray, ""]:
         M, K, *_ = at_rest(robot, links(robot), x)
         forms = jnp.einsum("ak,ab,bk->k", shapes, K, shapes)
         forms = forms - w**2 * jnp.einsum("ak,ab,bk->k", shapes, M, shapes)

@@ -20,8 +20,10 @@ The platform has six unknowns too. Joints are rows C z = 0, as in `mobility`, at
     u_c - u_p - t_p x s = 0         the point of the joint, s from the parent's node      (3)
     (a x b) . (t_c - t_p) = 0       a universal joint with the axes a and b
 
-motors hold the roots of arms, and a rigid arm is part of the base. A rod on two ball joints spins
-freely; its spin s is left out where it is, K s = 0, by a row that all other modes obey anyway,
+motors hold the roots of arms, and a rigid arm is part of the base. In a soft gear the root of an
+arm turns about the motor's axis, held by a spring there; a rigid arm is then a node of its own. A
+rod on two ball joints spins freely; its spin s is left out where it is, K s = 0, by a row that all
+other modes obey anyway,
 
     s' M z = 0                                                                          (4)
 
@@ -33,6 +35,7 @@ are modes and sag; g is the free fall of every node. Nothing is shared with `lin
 `modes` but the robot: its mechanism, the numbers of its beams, and its lumps.
 """
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -68,6 +71,18 @@ class _Bar(NamedTuple):
         if np.linalg.norm(point - self.p) < np.linalg.norm(point - tip):
             return self.first, self.p
         return self.first + elements, tip
+
+
+class _RigidArm(NamedTuple):
+    """A rigid arm in a soft gear: the node `first`, on the motor's axis."""
+
+    R: Float[np.ndarray, "3 3"]
+    p: _Vector
+    first: int
+
+    def end(self, point: _Vector, elements: int) -> tuple[int, _Vector]:
+        """The node, and where it is."""
+        return self.first, self.p
 
 
 class _Released(NamedTuple):
@@ -112,7 +127,8 @@ def _released(robot: FlexibleRobot, x: Components, ball_joints: bool) -> _Releas
     poses = dict(zip(names, np.asarray(poses_array(frames)), strict=True))
     bars = _bars(robot, poses)
     n = robot.elements
-    size = NODE * (1 + len(bars) * (n + 1))
+    links = {**bars, **_rigid_arms(robot, poses, 1 + len(bars) * (n + 1))}
+    size = NODE * (1 + len(bars) * (n + 1) + len(links) - len(bars))
     M, K = np.zeros((size, size)), np.zeros((size, size))
     turned = poses["end_effector" if "end_effector" in poses else "platform"][:, :3]
     M[:NODE, :NODE] = _rigid_body(np.asarray(robot.platform), np.eye(3))
@@ -128,10 +144,20 @@ def _released(robot: FlexibleRobot, x: Components, ball_joints: bool) -> _Releas
         for node, lump in zip((bar.first, bar.first + n), bar.lumps, strict=True):
             index = NODE * node + np.arange(3)
             M[index, index] += lump
-    joints = tuple(joint for joint in mechanism.joints() if joint.child in bars)
+    joints = tuple(joint for joint in mechanism.joints() if joint.child in links)
+    for name, arm in links.items():
+        if robot.gears is not None and name.startswith("arm_"):
+            index = NODE * arm.first + np.arange(NODE)
+            if name not in bars:
+                M[np.ix_(index, index)] += _rigid_body(np.asarray(robot.arm), arm.R)
+            about = np.outer(arm.R[:, 1], arm.R[:, 1])
+            turns = np.ix_(index[3:], index[3:])
+            M[turns] += float(robot.gears.inertia[int(name[4]) - 1]) * about
+            K[turns] += float(robot.gears.stiffness[int(name[4]) - 1]) * about
     if ball_joints and mechanism.rod_spacing is not None:
         joints = tuple(j if j.driven else j._replace(kind="spherical") for j in joints)
-    rows = _joint_rows(joints, poses, bars, n, size) + _spin_rows(joints, bars, n, M)
+    turning = robot.gears is not None
+    rows = _joint_rows(joints, poses, links, n, size, turning) + _spin_rows(joints, bars, n, M)
     return _Released(M, K, _allowed(np.stack(rows)))
 
 
@@ -151,17 +177,31 @@ def _bars(robot: FlexibleRobot, poses: dict[str, Float[np.ndarray, "3 4"]]) -> d
     return found
 
 
+def _rigid_arms(
+    robot: FlexibleRobot, poses: dict[str, Float[np.ndarray, "3 4"]], first: int
+) -> dict[str, _RigidArm]:
+    """Rigid arms that turn in soft gears, by name."""
+    if robot.gears is None or robot.arm_beam is not None:
+        return {}
+    names = [f"arm_{i}" for i in (1, 2, 3)]
+    return {
+        name: _RigidArm(poses[name][:, :3], poses[name][:, 3], first + k)
+        for k, name in enumerate(names)
+    }
+
+
 # Joints
 
 
 def _joint_rows(
     joints: tuple[Joint, ...],
     poses: dict[str, Float[np.ndarray, "3 4"]],
-    bars: dict[str, _Bar],
+    bars: Mapping[str, _Bar | _RigidArm],
     elements: int,
     size: int,
+    turning: bool,
 ) -> list[Float[np.ndarray, " size"]]:
-    """Equation (3) of all joints at the ends of links."""
+    """Equation (3) of all joints at the ends of links; drives hold, or are `turning`."""
     rows = []
     for joint in joints:
         T, child = poses[joint.parent], bars[joint.child]
@@ -177,7 +217,8 @@ def _joint_rows(
         relative = of_child - of_parent
         rows += list(relative[:3])
         if joint.driven:
-            rows += list(relative[3:])
+            R = bars[joint.child].R
+            rows += list((R[:, [0, 2]].T if turning else np.eye(3)) @ relative[3:])
         elif joint.kind == "universal":
             rows.append(_normal(joint, T[:, :3], child.R) @ relative[3:])
     return rows

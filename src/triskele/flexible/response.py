@@ -50,7 +50,7 @@ from triskele.flexible.modes import built_links, modes, static, tensions
 from triskele.flexible.robot import PLATFORM, FlexibleRobot, Links
 from triskele.kinematics.delta import Delta
 from triskele.kinematics.motion import Motion
-from triskele.numerics import Scalars, tabulate
+from triskele.numerics import AnyArray, Scalars, tabulate
 
 _BLOCK = 250  #: steps between two reports of progress
 _LEAST_STEPS = 10  #: per period of the lowest mode
@@ -70,6 +70,7 @@ class Response(eqx.Module):
     y: Float[np.ndarray, "N n"]  #: unknowns
     yd: Float[np.ndarray, "N n"]  #: their rates
     torque: Float[np.ndarray, "N 3"]  #: of the motors, friction apart [N m]
+    stiffened: bool = False  #: by tension of the links
 
     @property
     def t(self) -> Float[np.ndarray, " N"]:
@@ -241,13 +242,13 @@ class _Setup(eqx.Module):
 class _State(NamedTuple):
     """Columns of unknowns, the first of them under load."""
 
-    y: Float[Array, "n k"]
-    yd: Float[Array, "n k"]
-    ydd: Float[Array, "n k"]
-    A: Float[Array, "n k"]  #: of (2)
-    torque: Float[Array, "3"]  #: of the first column
+    y: Float[AnyArray, "n k"]
+    yd: Float[AnyArray, "n k"]
+    ydd: Float[AnyArray, "n k"]
+    A: Float[AnyArray, "n k"]  #: of (2)
+    torque: Float[AnyArray, "3"]  #: of the first column
 
-    def sample(self) -> tuple[Array, Array, Array]:
+    def sample(self) -> tuple[AnyArray, AnyArray, AnyArray]:
         """y, y' and torques of the first column."""
         return self.y[:, 0], self.yd[:, 0], self.torque
 
@@ -290,11 +291,14 @@ class _Run:
             if progress is not None:
                 progress(min((k + _BLOCK) / n, 1.0))
         y, yd, torque = (np.concatenate(part)[: n + 1] for part in zip(*found, strict=True))
-        return Response(self.motion, self.setup.robot, self.damping, y, yd, torque), state
+        told = (self.motion, self.setup.robot, self.damping, y, yd, torque, self.setup.stiffened)
+        return Response(*told), state
 
 
 @eqx.filter_jit
-def _begin(setup: _Setup, poses: Poses, slope: Float[Array, "3"], start: Int[Array, ""]) -> _State:
+def _begin(
+    setup: _Setup, poses: Poses, slope: Float[AnyArray, "3"], start: Int[Array, ""]
+) -> _State:
     """As one of STARTS, from the first three poses; `slope` of their values is a rate.
 
     A robot that begins in motion begins with the rates at which its sag changes.
@@ -302,7 +306,7 @@ def _begin(setup: _Setup, poses: Poses, slope: Float[Array, "3"], start: Int[Arr
     robot, of_links = setup.robot, setup.links
     still = jax.tree.map(lambda T: T.at[..., 1:, :, :].set(0.0), poses)
 
-    def bent(poses: Poses) -> Float[Array, " n"]:
+    def bent(poses: Poses) -> Float[AnyArray, " n"]:
         return static(arrow(robot, of_links, poses))
 
     hanging, loaded = (jax.lax.map(bent, p) for p in (still, poses))
@@ -313,7 +317,7 @@ def _begin(setup: _Setup, poses: Poses, slope: Float[Array, "3"], start: Int[Arr
 
 @eqx.filter_jit
 def _consistent(
-    setup: _Setup, poses: Poses, y: Float[Array, "n k"], yd: Float[Array, "n k"]
+    setup: _Setup, poses: Poses, y: Float[AnyArray, "n k"], yd: Float[AnyArray, "n k"]
 ) -> _State:
     """The state with the accelerations that (1) gives it."""
     ydd = _accelerations(_matrices(setup, poses), 0.0, 0.0, y, yd)
@@ -323,8 +327,8 @@ def _consistent(
 
 @eqx.filter_jit
 def _advance(
-    setup: _Setup, scheme: _Scheme, state: _State, poses: Poses, steps: Float[Array, " N"]
-) -> tuple[_State, tuple[Array, Array, Array]]:
+    setup: _Setup, scheme: _Scheme, state: _State, poses: Poses, steps: Float[AnyArray, " N"]
+) -> tuple[_State, tuple[AnyArray, AnyArray, AnyArray]]:
     """Many steps, to `poses`."""
     am, af, beta, gamma = scheme
     share = (1 - af) / (1 - am)
@@ -341,16 +345,16 @@ def _advance(
         new = _State(y, yd, ydd, known + share * ydd, torque)
         return new, new.sample()
 
-    return jax.lax.scan(step, state, (poses, steps))
+    return jax.lax.scan(step, state, (poses, jnp.asarray(steps)))
 
 
 def _torques(
     setup: _Setup,
     poses: Poses,
-    y: Float[Array, "n k"],
-    yd: Float[Array, "n k"],
-    ydd: Float[Array, "n k"],
-) -> Float[Array, "3"]:
+    y: Float[AnyArray, "n k"],
+    yd: Float[AnyArray, "n k"],
+    ydd: Float[AnyArray, "n k"],
+) -> Float[AnyArray, "3"]:
     """Of the first column."""
     first = (y[:, 0], yd[:, 0], ydd[:, 0])
     return motor_torques(setup.robot, setup.links, poses, *first, setup.damping)
@@ -369,14 +373,14 @@ def _accelerations(
     limbs: Arrow,
     by_rate: Array | float,
     by_place: Array | float,
-    y: Float[Array, "n k"],
-    yd: Float[Array, "n k"],
-) -> Float[Array, "n k"]:
+    y: Float[AnyArray, "n k"],
+    yd: Float[AnyArray, "n k"],
+) -> Float[AnyArray, "n k"]:
     """y'' of (1), where y and y' still change with it by `by_place` and `by_rate`."""
     P, own = PLATFORM, limbs.M.shape[-1] - PLATFORM
     matrix = limbs.M + by_rate * limbs.C + by_place * limbs.K
 
-    def of_limbs(z: Float[Array, "n k"]) -> Float[Array, "3 a k"]:
+    def of_limbs(z: Float[AnyArray, "n k"]) -> Float[AnyArray, "3 a k"]:
         at_platform = jnp.broadcast_to(z[None, :P], (3, P, z.shape[1]))
         return jnp.concatenate([at_platform, z[P:].reshape(3, own, -1)], axis=1)
 

@@ -8,23 +8,27 @@ mass and first moment are those of the body:
 Connecting rods of a pair are lumped at the ends of its rods; flange, payload and the lower part of
 a telescope (a point mass at its cardan) move with the platform. The upper part of a
 telescope, which hangs on the base, is left out.
+
+Motors are held. Gears and belts with a stiffness of their own, i^2 kt at the joint, let the arms
+turn beyond them, with the inertia i^2 J2 of what turns there.
 """
 
 from typing import NamedTuple
 
 import equinox as eqx
 import jax
-import jax.numpy as jnp
-from jaxtyping import Array, Float
+import numpy as np
+from jaxtyping import Float
 
 from triskele.description.schema import CrossSection, DeltaRobot, Payload, Robot
-from triskele.errors import DescriptionError, InputError
+from triskele.errors import DescriptionError, InputError, MissingFact
 from triskele.flexible.beam import Beam, beam, thickness
 from triskele.flexible.link import END, Link, condensed, inner_unknowns, link
 from triskele.kinematics.build import build
 from triskele.kinematics.delta import Delta
+from triskele.laws.drives import Drive, drives
 from triskele.laws.masses import body_parameters, payload_parameters
-from triskele.laws.motors import drive_motors, reflected_inertia
+from triskele.numerics import AnyArray
 
 PLATFORM = 6  #: its unknowns
 OF_ROD = 4  #: slopes at its ends
@@ -33,20 +37,29 @@ _LEVEL = 1e6  #: [N m/rad]; it turns by less than a microradian
 _HEAVIER = 0.02  #: a beam may outweigh its body by this part, where numbers are rounded
 
 
+class Gears(eqx.Module):
+    """What is soft between motors and joints, and turns beyond it; all at the joints."""
+
+    stiffness: Float[AnyArray, "3"]  #: i^2 kt [N m/rad]
+    damping: Float[AnyArray, "3"]  #: i^2 ct [N m s/rad]; 0: in proportion, as links
+    inertia: Float[AnyArray, "3"]  #: i^2 J2 [kg m^2]
+
+
 class FlexibleRobot(eqx.Module):
     """What modes and responses need; one link per limb, stacked."""
 
     mechanism: Delta
     arm_beam: Beam | None  #: None: rigid arms
     rod_beam: Beam
-    arm: Float[Array, "10"]  #: m, mc, O of an arm, which count if it is rigid
-    arm_lumps: Float[Array, "2"]  #: at motor and elbow [kg]
-    rod_lumps: Float[Array, "2"]  #: at elbow and wrist [kg]
-    platform: Float[Array, "10"]  #: m, mc, O of the platform and what hangs on it
-    carried: Float[Array, "10"]  #: the same of flange and payload, in the frame that turns
-    gravity: Float[Array, "3"]  #: [m/s^2], in O
-    level: Float[Array, ""]  #: stiffness of what else keeps the platform level [N m/rad]
-    rotors: Float[Array, "3"]  #: inertia of motors and gears at the joints [kg m^2]
+    arm: Float[AnyArray, "10"]  #: m, mc, O of an arm, which count if it is rigid
+    arm_lumps: Float[AnyArray, "2"]  #: at motor and elbow [kg]
+    rod_lumps: Float[AnyArray, "2"]  #: at elbow and wrist [kg]
+    platform: Float[AnyArray, "10"]  #: m, mc, O of the platform and what hangs on it
+    carried: Float[AnyArray, "10"]  #: the same of flange and payload, in the frame that turns
+    gravity: Float[AnyArray, "3"]  #: [m/s^2], in O
+    level: Float[AnyArray, ""]  #: stiffness of what else keeps the platform level [N m/rad]
+    rotors: Float[AnyArray, "3"]  #: inertia at the joints of what turns with the motors [kg m^2]
+    gears: Gears | None  #: None: rigid
     elements: int = eqx.field(static=True)  #: per link
     family: str = eqx.field(static=True)  #: of shape functions
     slender: bool = eqx.field(static=True)  #: Euler-Bernoulli, or Timoshenko
@@ -67,8 +80,17 @@ class FlexibleRobot(eqx.Module):
     @property
     def of_limb(self) -> int:
         """Unknowns of a limb."""
-        arm = 0 if self.arm_beam is None else END + self.inner
-        return arm + len(self.shifts) * (OF_ROD + self.inner)
+        return self.of_arm + len(self.shifts) * (OF_ROD + self.inner)
+
+    @property
+    def of_arm(self) -> int:
+        """Unknowns of an arm: its tip if it bends, its turn in a soft gear, inner ones."""
+        return self.turns + (0 if self.arm_beam is None else END + self.inner)
+
+    @property
+    def turns(self) -> int:
+        """Unknowns of a drive: the turn of an arm if its gear is soft."""
+        return 0 if self.gears is None else 1
 
     @property
     def unknowns(self) -> int:
@@ -83,6 +105,11 @@ class Links(NamedTuple):
     rod: Link
 
 
+def bends(robot: Robot) -> bool:
+    """Whether this model is that of the robot: a Delta with cross-sections of its links."""
+    return isinstance(robot, DeltaRobot) and getattr(robot.sections, "rod", None) is not None
+
+
 def flexible(
     robot: Robot,
     payload: Payload | str | None = None,
@@ -91,49 +118,45 @@ def flexible(
     family: str = "linear/cubic",
     slender: bool = True,
     kept_modes: int | None = None,
-    level: bool = False,
+    level: bool | None = None,
 ) -> FlexibleRobot:
     """The flexible robot of a file with [sections], carrying a `payload`.
 
     `elements` per link; `family` "linear/cubic" or "cubic/quintic"; not `slender`: Timoshenko's
     beams; `kept_modes` of each link beyond its ends condense it, None keeps all. A platform that is
-    `level` does not turn, whatever its rods do: for single rods that stand for pairs.
+    `level` does not turn, whatever its rods do; None: if the file's single rods stand for pairs.
     """
-    if not isinstance(robot, DeltaRobot):
-        raise InputError(f"{robot.name} is not a Delta; only links of Deltas bend so far.")
-    inner = inner_unknowns(elements, family, slender)
-    if kept_modes is not None and not 0 <= kept_modes <= inner:
-        raise InputError(
-            f"kept_modes is {kept_modes}; links of this many elements ({elements}) have {inner} to "
-            "keep at most."
-        )
+    geometry = _checked(robot, elements, family, slender, kept_modes).geometry
     mechanism = build(robot)
     assert isinstance(mechanism, Delta)
     rod, arm = robot.require("sections.rod", _WHY), getattr(robot.sections, "arm", None)
     assert isinstance(rod, CrossSection)
-    bodies = {name: body_parameters(robot, name) for name in mechanism.bodies}
+    bodies = body_parameters(robot, mechanism)
     lengths = {"arm": mechanism.arm_length, "rod": mechanism.rod_length}
     beams = {"rod": _beam(robot, "rod", rod, lengths["rod"])}
     if arm is not None:
         beams["arm"] = _beam(robot, "arm", arm, lengths["arm"])
-    lumps = {"arm": jnp.zeros(2)}
+    lumps: dict[str, AnyArray] = {"arm": np.zeros(2)}
     for part, made in beams.items():
         body = next(ten for name, ten in bodies.items() if name.startswith(part))
         lumps[part] = _lumps(f"{robot.name}, sections.{part}", made, body, lengths[part])
+    if level is None:
+        level = geometry.single_rod == "pair"
+    own = drives(robot, mechanism)[:3]
     hinges = [ten[0] for name, ten in bodies.items() if name.startswith("connector_1")]
-    motors = drive_motors(robot, 3)
     return FlexibleRobot(
         mechanism=mechanism,
         arm_beam=beams.get("arm"),
         rod_beam=beams["rod"],
-        arm=jnp.asarray(bodies["arm_1"], float),
+        arm=np.asarray(bodies["arm_1"], float),
         arm_lumps=lumps["arm"],
         rod_lumps=lumps["rod"] + sum(hinges) / 4,
         platform=_platform(mechanism, bodies),
         carried=_carried(robot, payload, bodies),
-        gravity=jnp.asarray(robot.gravity, float),
-        level=jnp.asarray(_LEVEL if level else 0.0),
-        rotors=jnp.asarray([0.0 if m is None else reflected_inertia(m) for m in motors]),
+        gravity=np.asarray(robot.gravity, float),
+        level=np.asarray(_LEVEL if level else 0.0),
+        rotors=np.asarray([drive.rotor_inertia for drive in own]),
+        gears=_gears(robot, own),
         elements=elements,
         family=family,
         slender=slender,
@@ -141,10 +164,38 @@ def flexible(
     )
 
 
+def _checked(
+    robot: Robot, elements: int, family: str, slender: bool, kept_modes: int | None
+) -> DeltaRobot:
+    """The robot, if it is one of links that bend and these are ways to divide them."""
+    if not isinstance(robot, DeltaRobot):
+        raise InputError(
+            f'{robot.name} is not a Delta (kind = "delta"), and only links of Deltas are modelled '
+            "as beams; rods of other robots are springs along their axis, see `triskele modes`."
+        )
+    inner = inner_unknowns(elements, family, slender)
+    if kept_modes is not None and not 0 <= kept_modes <= inner:
+        raise InputError(
+            f"kept_modes is {kept_modes}; links of this many elements ({elements}) have {inner} to "
+            "keep at most."
+        )
+    return robot
+
+
+def bending(robot: Robot) -> FlexibleRobot | None:
+    """The flexible robot without payload; None if its links are rigid, or have no model."""
+    if robot.sections is None:
+        return None
+    try:
+        return flexible(robot)
+    except (InputError, MissingFact):
+        return None
+
+
 def links(robot: FlexibleRobot) -> Links:
     """Matrices of arms and rods, limb by limb."""
 
-    def stacked(beam: Beam, lengths: Float[Array, "3"], lumps: Float[Array, "2"]) -> Link:
+    def stacked(beam: Beam, lengths: Float[AnyArray, "3"], lumps: Float[AnyArray, "2"]) -> Link:
         # one by one, and not vmapped: see `assembly.solve_arrow`
         return jax.lax.map(lambda length: _link(robot, beam, length, lumps), lengths)
 
@@ -156,7 +207,7 @@ def links(robot: FlexibleRobot) -> Links:
 
 
 def _link(
-    robot: FlexibleRobot, beam: Beam, length: Float[Array, ""], lumps: Float[Array, "2"]
+    robot: FlexibleRobot, beam: Beam, length: Float[AnyArray, ""], lumps: Float[AnyArray, "2"]
 ) -> Link:
     whole = link(
         beam,
@@ -169,7 +220,7 @@ def _link(
     return whole if robot.kept_modes is None else condensed(whole, robot.kept_modes)
 
 
-def _beam(robot: Robot, part: str, section: CrossSection, lengths: Float[Array, "3"]) -> Beam:
+def _beam(robot: Robot, part: str, section: CrossSection, lengths: Float[AnyArray, "3"]) -> Beam:
     shortest, across = float(lengths.min()), thickness(section)
     if across >= shortest:
         raise DescriptionError(
@@ -180,8 +231,8 @@ def _beam(robot: Robot, part: str, section: CrossSection, lengths: Float[Array, 
 
 
 def _lumps(
-    place: str, beam: Beam, body: tuple[float, ...], lengths: Float[Array, "3"]
-) -> Float[Array, "2"]:
+    place: str, beam: Beam, body: tuple[float, ...], lengths: Float[AnyArray, "3"]
+) -> Float[AnyArray, "2"]:
     """Equation (1), with the mean length."""
     L, mass, first = float(lengths.mean()), body[0], body[1]
     own = float(beam.mass) * L
@@ -192,19 +243,44 @@ def _lumps(
         )
     excess = max(mass - own, 0.0)
     tip = min(max((first - own * L / 2) / L, 0.0), excess)
-    return jnp.asarray([excess - tip, tip])
+    return np.asarray([excess - tip, tip])
 
 
-def _platform(mechanism: Delta, bodies: dict[str, tuple[float, ...]]) -> Float[Array, "10"]:
-    own = jnp.asarray(bodies["platform"], float)
+def _gears(robot: Robot, own: tuple[Drive, ...]) -> Gears | None:
+    soft = [drive for drive in own if drive.motor and drive.motor.coupling_stiffness is not None]
+    if not soft:
+        return None
+    if len(soft) < len(own):
+        stiff = next(drive for drive in own if drive not in soft)
+        raise DescriptionError(
+            f"{robot.name}: {soft[0].place} has a coupling_stiffness and {stiff.place} has none; "
+            "links that bend are modelled with three soft drives or with three rigid ones. Add it "
+            f"under [{stiff.place}], as large as you like."
+        )
+    for drive in soft:
+        robot.require(f"{drive.place}.{drive.ratio_key}", "a coupling_stiffness at the motor shaft")
+        motor = drive.motor
+        back = None if motor is None else motor.coupling_stiffness_reverse
+        if motor is not None and back not in (None, motor.coupling_stiffness):
+            raise InputError(
+                f"{robot.name}, {drive.place}: coupling_stiffness_reverse differs from "
+                "coupling_stiffness, and links that bend are modelled with springs that are the "
+                "same both ways. Leave it out, or ask for either."
+            )
+    found = [(drive.stiffness, drive.damping, drive.load_inertia) for drive in own]
+    return Gears(*(np.asarray(column, float) for column in zip(*found, strict=True)))
+
+
+def _platform(mechanism: Delta, bodies: dict[str, tuple[float, ...]]) -> Float[AnyArray, "10"]:
+    own = np.asarray(bodies["platform"], float)
     if mechanism.telescope is None:
         return own
     m, z = bodies["telescope_lower"][0], float(mechanism.telescope[1])
-    return own + jnp.asarray([m, 0.0, 0.0, m * z, m * z * z, m * z * z, 0.0, 0.0, 0.0, 0.0])
+    return own + np.asarray([m, 0.0, 0.0, m * z, m * z * z, m * z * z, 0.0, 0.0, 0.0, 0.0])
 
 
 def _carried(
     robot: Robot, payload: Payload | str | None, bodies: dict[str, tuple[float, ...]]
-) -> Float[Array, "10"]:
-    flange = jnp.asarray(bodies.get("end_effector", (0.0,) * 10), float)
-    return flange + jnp.asarray(payload_parameters(robot, payload), float)
+) -> Float[AnyArray, "10"]:
+    flange = np.asarray(bodies.get("end_effector", (0.0,) * 10), float)
+    return flange + np.asarray(payload_parameters(robot, payload), float)

@@ -5,8 +5,12 @@ its own. With z = y - sag, the amplitude of a mode is e = v'M z, and with its da
 
     e(t) = Re(c exp(s t)),   s = w (-d + sqrt(d^2 - 1)),   two such terms if d > 1      (1)
 
-so that the way of the platform after the stop is known for all times, without integration. It has
-settled when its deviation from the sag stays within a tolerance.
+so that the way of the platform after the stop is known for all times, without integration. Gears
+with a damping of their own couple the modes V, and so does tension if it stiffens. With D = V'C V,
+
+    (e, e') = sum_j c_j X_j exp(s_j t),   X_j, s_j of [0 1; -w^2 -D]                     (2)
+
+It has settled when its deviation from the sag stays within a tolerance.
 """
 
 from typing import NamedTuple
@@ -14,14 +18,16 @@ from typing import NamedTuple
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
+from scipy.linalg import eigh
 
 from triskele.errors import InputError
 from triskele.flexible.assembly import Damping
-from triskele.flexible.modes import modes, rest_matrices, sag
+from triskele.flexible.modes import rest_matrices
 from triskele.flexible.response import Response
 from triskele.kinematics.motion import Motion
 
 _MODES = 24  #: at most, of those that swing on
+_COUPLED = 1e-9  #: of the damping, between modes
 _PER_PERIOD = 60  #: samples of the fastest of them
 _NEVER = 1e4  #: periods of the lowest mode after which we give up
 _MOST = 400_000  #: samples
@@ -46,13 +52,20 @@ def settling(response: Response, tolerance: float) -> Settling:
         raise InputError(f"tolerance is {tolerance:g} m; it must be positive.")
     _check_stopped(response.motion)
     robot, x = response.robot, np.asarray(response.motion.x)[-1]
-    found = modes(robot, tuple(x), count=min(_MODES, robot.unknowns))
-    shapes, w = np.asarray(found.shapes), np.asarray(found.frequencies)
-    M = np.asarray(rest_matrices(robot, jnp.asarray(x), False).M)
-    z = response.y[-1] - np.asarray(sag(robot, tuple(x)).y)
-    c, s = _swings(shapes.T @ M @ z, shapes.T @ M @ response.yd[-1], w, response.damping)
-    ways = np.tile(shapes[:3].T, (2, 1))
-    envelope = np.abs(c) * np.linalg.norm(ways, axis=1)
+    rest = rest_matrices(robot, jnp.asarray(x), response.stiffened, damping=response.damping)
+    M, C, K, f = (np.asarray(part) for part in (rest.M, rest.C, rest.K, rest.f))
+    K = (K + K.T) / 2
+    count = min(_MODES, robot.unknowns)
+    squares, shapes = eigh(K, M, subset_by_index=(0, count - 1))
+    w, z = np.sqrt(np.maximum(squares, 0.0)), response.y[-1] + np.linalg.solve(K, f)
+    e, ed = shapes.T @ M @ z, shapes.T @ M @ response.yd[-1]
+    D = shapes.T @ C @ shapes
+    if np.abs(D - np.diag(np.diag(D))).max() > _COUPLED * np.abs(D).max(initial=1e-300):
+        s, terms = _coupled_swings(e, ed, w, D)
+    else:
+        s, terms = _swings(e, ed, w, response.damping)
+    ways = terms @ shapes[:3].T
+    envelope = np.linalg.norm(ways, axis=1)
     decay, most = -np.real(s), _NEVER * 2 * np.pi / w[0]
     end = _horizon(envelope, decay, tolerance, most)
     never = (envelope * np.exp(-decay * end)).sum() > tolerance  # and if it is ever outside
@@ -60,7 +73,7 @@ def settling(response: Response, tolerance: float) -> Settling:
     fastest = np.abs(np.imag(s)[alive]).max(initial=w[0])
     count = int(np.clip(end * fastest / (2 * np.pi) * _PER_PERIOD, 200, _MOST))
     t = np.linspace(0, end, count)
-    deviation = np.real((c[None, :] * np.exp(np.outer(t, s))) @ ways)
+    deviation = np.real(np.exp(np.outer(t, s)) @ ways)
     size = np.linalg.norm(deviation, axis=1)
     outside = np.flatnonzero(size > tolerance)
     last = -1 if not len(outside) else int(outside[-1])
@@ -71,13 +84,25 @@ def settling(response: Response, tolerance: float) -> Settling:
 
 
 def _swings(e: Series, ed: Series, w: Series, damping: Damping) -> tuple[np.ndarray, np.ndarray]:
-    """c and s of e(t) = sum c exp(s t), two terms for each mode, conjugate if it swings."""
+    """s of equation (1) and c, a row for each; two of each mode, conjugate if it swings."""
     ratio = np.array([damping.ratio(float(value)) for value in w])
     ratio = np.where(np.abs(ratio - 1) < 1e-9, 1 + 1e-9, ratio)  # two terms, not t exp(s t)
     root = np.sqrt(ratio.astype(complex) ** 2 - 1)
     plus, minus = w * (-ratio + root), w * (-ratio - root)
     first = (ed - minus * e) / (plus - minus)
-    return np.concatenate([first, e - first]), np.concatenate([plus, minus])
+    c = np.concatenate([np.diag(first), np.diag(e - first)])
+    return np.concatenate([plus, minus]), c
+
+
+def _coupled_swings(
+    e: Series, ed: Series, w: Series, D: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """s of equation (2), and the upper halves of c_j X_j as rows."""
+    n = len(w)
+    A = np.block([[np.zeros((n, n)), np.eye(n)], [-np.diag(w**2), -D]])
+    s, X = np.linalg.eig(A)
+    c = np.linalg.solve(X, np.concatenate([e, ed]))
+    return s, (X[:n] * c[None, :]).T
 
 
 def _horizon(envelope: Series, decay: Series, tolerance: float, most: float) -> float:

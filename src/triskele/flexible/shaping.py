@@ -109,7 +109,7 @@ def compare(
     for k, (name, motion) in enumerate(trials):
         response = vibrate(robot, motion, damping=damping)
         after = settling(response, tolerance)
-        rest = np.asarray(sag(robot, tuple(np.asarray(motion.x)[0])).position)
+        rest = sag(robot, tuple(np.asarray(motion.x)[0])).position
         largest = float(np.linalg.norm(response.position - rest[None, :], axis=1).max())
         T = float(motion.duration)
         found.append(Trial(name, T, largest, after.amplitude, T + after.time))

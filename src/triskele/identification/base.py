@@ -9,8 +9,8 @@ space of Y. Columns are brought to the same length first; the rank is where thei
 values fall, and by how much they fall is the gap.
 
 C is made twice: from columns that QR with pivoting picks (well conditioned, for fits), and in
-echelon form with the parameters people like to read first (for formulas); each is a multiple
-of the other.
+echelon form with the parameters people like to read first (for formulas: arms and drives);
+each is a multiple of the other.
 """
 
 from collections.abc import Sequence
@@ -26,7 +26,6 @@ _ZERO = 1e-11  #: of the longest column: a column without effect
 _CLEAR = 1e6  #: a gap that leaves no doubt
 _EVEN = 1e-2  #: a pivot of the echelon form is at least so large a part of its column
 _LEAST = 1e-7  #: a coefficient, in columns of the same length, that is not rounding
-_READ_FIRST = ("arm", "coupling", "drive", "telescope", "balls", "platform", "bar")
 
 
 class BaseParameters(NamedTuple):
@@ -128,7 +127,7 @@ def _echelon(
     scale = np.where(lengths > 0, lengths, 1.0)
     left, leaders = list(range(len(C))), {}
     for strict in (_EVEN, 1e-6):
-        for k in sorted(range(len(parameters)), key=lambda k: _rank(parameters[k], k)):
+        for k in sorted(range(len(parameters)), key=lambda k: parameters[k].read):
             if not left or k in leaders.values():
                 continue
             weights = np.abs(rows[left, k]) / scale[k]
@@ -149,11 +148,3 @@ def _echelon(
     for row, lead in zip(rows, named, strict=True):
         row[np.abs(row * scale[lead] / scale) < _LEAST * 1e-2] = 0.0
     return rows, named
-
-
-def _rank(parameter: Parameter, place: int) -> tuple[int, int]:
-    """Readers look for arms and drives first; masses, which seldom stand alone, last."""
-    starts = [k for k, part in enumerate(_READ_FIRST) if parameter.part.startswith(part)]
-    first = starts[0] if starts else len(_READ_FIRST)
-    late = parameter.name == "m" and parameter.part != "platform"
-    return first + len(_READ_FIRST) * late, place

@@ -23,11 +23,12 @@ from jaxtyping import Float
 
 from triskele.dynamics.robot import RigidRobot
 from triskele.errors import InputError
-from triskele.identification.forms import COORDINATES, Form, form_of, start_of, ten_and_slope
+from triskele.identification.forms import COORDINATES, Form, forms_of, start_of, ten_and_slope
 from triskele.identification.regressor import (
     INERTIA,
     Parameter,
     Regressor,
+    drive_parts,
     law_of,
     parameter_values,
 )
@@ -41,7 +42,8 @@ FRICTION_DEVIATION = 5.0  #: and for friction, of which one knows the order of m
 _STEPS = 60
 _ROUNDS = 8  #: of new weights
 _DONE = 1e-9  #: relative change of the cost that ends the search
-_FAR = 7.0  #: a logarithm moves at most so far: frictions by a thousand, masses by a million
+_FAR = 7.0  #: a logarithm moves at most so far: frictions by a thousand, masses by a million;
+#: a stretch half as far: moments of inertia by a thousand
 _STRIDE = 1.5  #: the longest step of a logarithm
 
 
@@ -73,15 +75,18 @@ class Unknowns(NamedTuple):
 
     def bounds(self) -> tuple[Vector, Vector]:
         """Friction is not negative; a logarithm stays where its part does not vanish."""
-        kinds = [name.split(".")[1].split("=")[0] for name in self.names]
         far = np.where(self.logarithms(), _FAR, np.inf)
-        rubbing = np.isin(kinds, ("coulomb", "viscous"))
+        far = np.where(np.isin(self._kinds(), COORDINATES[1:4]), _FAR / 2, far)
+        rubbing = np.isin(self._kinds(), ("coulomb", "viscous"))
         return np.where(rubbing, 0.0, self.start - far), self.start + far
 
     def logarithms(self) -> np.ndarray:
         """Which of them are logarithms."""
-        kinds = [name.split(".")[1].split("=")[0] for name in self.names]
-        return ~np.isin(kinds, ("coulomb", "viscous", *COORDINATES[4:]))
+        return ~np.isin(self._kinds(), ("coulomb", "viscous", *COORDINATES[4:]))
+
+    def _kinds(self) -> list[str]:
+        """What each of them is, or the first of those that move together."""
+        return [name.rpartition(".")[2].partition("=")[0] for name in self.names]
 
     def values(self, u: Vector) -> tuple[Values, Float[np.ndarray, "p k"]]:
         """p(u) and dp/du."""
@@ -114,21 +119,21 @@ def unknowns(
     forms: Mapping[str, str] | None = None,
 ) -> Unknowns:
     """The unknowns of a robot whose numbers are `model`; parts without mass are left out."""
-    values = parameter_values(model, parameters)
-    tilts = any(c.name == "theta" for c in model.mechanism.platform_coordinates)
-    pieces, start, names, saturations, shapes = [], [], [], [], {}
+    values, numbers = parameter_values(model, parameters), drive_parts(model.mechanism)
+    masses = zip(parameters, values, strict=True)
+    shapes = forms_of(model, [p.part for p, value in masses if p.name == "m" and value > 0], forms)
+    pieces, start, names, saturations = [], [], [], []
     for k, parameter in enumerate(parameters):
-        part, name, _ = parameter
-        if name == "m" and values[k] > 0:
-            form = form_of(part, dict(forms or {}), tilts=tilts)
-            shapes[part] = form
+        part, name, *_ = parameter
+        if name == "m" and part in shapes:
+            form = shapes[part]
             pieces.append(_body(part, k, form, values[k : k + 10]))
             start += [0.0] * pieces[-1].size
             names += [f"{part}.{'='.join(group)}" for group in form.directions]
         elif name not in INERTIA:
-            bend = _saturation(model, part) if name == "viscous" else None
+            bend = _saturation(model, part) if name == "viscous" and part in numbers else None
             if bend is not None:
-                saturations.append(Saturation(int(part[-1]) - 1, len(start)))
+                saturations.append(Saturation(numbers[part], len(start)))
                 pieces.append(_Piece(part, (), 2, _nothing))
                 start += list(np.log(bend))
                 names += [f"{part}.saturating", f"{part}.saturating_speed"]
@@ -150,7 +155,7 @@ def unknowns(
 
 def _saturation(model: RigidRobot, part: str) -> tuple[float, float] | None:
     """A and w_A of a drive, if its friction saturates."""
-    law = law_of(model, part) if part.startswith("drive_") else None
+    law = law_of(model, part)
     if law is None or law.saturating is None or law.saturating_speed is None:
         return None
     return float(law.saturating), float(law.saturating_speed)
@@ -227,6 +232,15 @@ class _Problem(NamedTuple):
     held: tuple[tuple[int, float, float], ...]  #: logarithms of saturations: place, value, trust
 
 
+class _Rows(NamedTuple):
+    """Weighted rows of (1): those of drives that do not saturate are as many as columns, by QR."""
+
+    matrix: Float[np.ndarray, "rows p"]
+    target: Float[np.ndarray, " rows"]
+    bent: tuple[int, ...]  #: drives that saturate, whose samples follow one another at the end
+    w: Series
+
+
 class _Point(NamedTuple):
     """Cost, gradient and curvature at some u."""
 
@@ -234,7 +248,6 @@ class _Point(NamedTuple):
     gradient: Vector
     curvature: Float[np.ndarray, "k k"]
     own: Float[np.ndarray, "k k"]  #: curvature of the data alone
-    residual: Series
     miss: Float[np.ndarray, " w"]
     lean: Float[np.ndarray, "w k"]
 
@@ -260,22 +273,101 @@ def consistent_fit(
     if noise is None:
         noise = spread(problem.target, problem.target, robust=False)
     steps, converged = 0, False
-    point = _evaluated(problem, u, np.sqrt(weights) / noise)
+    rows = _rows(problem, np.sqrt(weights) / noise)
+    point = _evaluated(problem, rows, u)
     for _ in range(_ROUNDS):
-        u, point, count, converged = _searched(problem, u, np.sqrt(weights) / noise)
+        rows = _rows(problem, np.sqrt(weights) / noise)
+        u, point, count, converged = _searched(problem, rows, u)
         steps += count
-        before = noise
+        before, residual = noise, _residual(problem, u)
         if sigma is None:
-            noise = spread(point.residual, problem.target, robust)
-        fresh = huber_weights(point.residual, noise) if robust else weights
-        settled = np.abs(fresh - weights).max() < 1e-3 and np.allclose(noise, before, rtol=1e-3)
+            noise = spread(residual, problem.target, robust)
+        fresh = huber_weights(residual, noise) if robust else weights
+        same = np.abs(fresh - weights).max() < 1e-3 and np.allclose(noise, before, rtol=1e-3)
         weights = fresh
-        if settled:
+        if converged and same:
             break
     values, slope = wanted.values(u)
     alone = tuple(part for w in weighed if len(w.parts) == 1 for part in w.parts)
     pull = _pull(problem, point, slope)
     return ConsistentFit(wanted, u, values, noise, weights, steps, converged, alone, pull)
+
+
+class Anchored(NamedTuple):
+    """Size of something that bodies of other masses could be, and its deviation."""
+
+    value: float
+    deviation: float
+
+
+def anchored(
+    fit: ConsistentFit,
+    regressor: Regressor,
+    tau: Series,
+    column: Series,
+    *,
+    weighed: tuple[Weighing, ...] = (),
+    inertia_deviation: float = INERTIA_DEVIATION,
+    friction_deviation: float = FRICTION_DEVIATION,
+) -> Anchored:
+    """One step of Gauss and Newton from `fit` with an effort z `column` more, z unknown.
+
+    What torques cannot tell from it, scales and the file may.
+    """
+    problem = _problem(regressor, tau, fit.unknowns, weighed, inertia_deviation, friction_deviation)
+    w = np.sqrt(fit.weights) / fit.sigma
+    point = _evaluated(problem, _rows(problem, w), fit.u)
+    p, slope = fit.unknowns.values(fit.u)
+    bent, bent_slope = fit.unknowns.saturating(fit.u, problem.qd)
+    residual = problem.target - problem.matrix @ p - bent
+    low, high = fit.unknowns.bounds()
+    free = np.append((fit.u > low) & (fit.u < high), True)
+    z, e = column * w, residual * w
+    k = len(fit.u)
+    H = np.zeros((k + 1, k + 1))
+    H[:k, :k], H[k, k] = point.curvature, np.sum(z * z)
+    H[k, :k] = np.einsum("ni,nip->p", z * w, problem.matrix) @ slope
+    H[k, :k] += np.einsum("ni,nik->k", z * w, bent_slope)
+    H[:k, k] = H[k, :k]
+    scale = np.sqrt(np.maximum(np.diag(H), 1e-30))[free]
+    H = H[np.ix_(free, free)] / np.outer(scale, scale)
+    g = np.append(point.gradient, -np.sum(z * e))[free] / scale
+    G = np.column_stack([point.lean, np.zeros(len(point.lean))])[:, free] / scale
+    Z = np.linalg.qr(G.T, mode="complete")[0][:, len(G) :]
+    curvature = Z.T @ H @ Z + 1e-14 * np.eye(Z.shape[1])
+    inverse = Z @ np.linalg.solve(curvature, Z.T)
+    value = -(inverse @ g)[-1] / scale[-1]
+    return Anchored(float(value), float(np.sqrt(max(inverse[-1, -1], 0.0)) / scale[-1]))
+
+
+def _rows(problem: _Problem, w: Series) -> _Rows:
+    """Rows of (1) with weights `w`."""
+    bent = tuple(sorted({s.drive for s in problem.unknowns.saturations}))
+    plain = [i for i in range(w.shape[1]) if i not in bent]
+    both = np.concatenate([problem.matrix, problem.target[:, :, None]], axis=2) * w[:, :, None]
+    few = np.linalg.qr(both[:, plain].reshape(-1, both.shape[2]), mode="r")
+    rows = np.concatenate([few, *(both[:, i] for i in bent)])
+    return _Rows(rows[:, :-1], rows[:, -1], bent, w)
+
+
+def _bent(problem: _Problem, rows: _Rows, u: Vector) -> tuple[np.ndarray, np.ndarray]:
+    """Weighted efforts of what saturates, and their derivatives, row by row."""
+    effort, slope = np.zeros(len(rows.target)), np.zeros((len(rows.target), len(u)))
+    if rows.bent:
+        drives, N = list(rows.bent), len(rows.w)
+        found, change = problem.unknowns.saturating(u, problem.qd)
+        own = slice(len(effort) - N * len(drives), None)
+        effort[own] = (found * rows.w)[:, drives].T.ravel()
+        change = (change * rows.w[:, :, None])[:, drives]
+        slope[own] = np.moveaxis(change, 1, 0).reshape(-1, len(u))
+    return effort, slope
+
+
+def _residual(problem: _Problem, u: Vector) -> Series:
+    """Measured minus fitted efforts."""
+    p, _ = problem.unknowns.values(u)
+    bent, _ = problem.unknowns.saturating(u, problem.qd)
+    return problem.target - problem.matrix @ p - bent
 
 
 def _problem(
@@ -290,7 +382,7 @@ def _problem(
     inertial = np.array([p.name in (*INERTIA, "rotor") for p in wanted.parameters])
     deviation = np.where(inertial, inertia_deviation, friction_deviation)
     chosen = np.zeros(len(prior), bool)
-    for k, (part, name, _) in enumerate(wanted.parameters):
+    for k, (part, name, *_) in enumerate(wanted.parameters):
         form = wanted.forms.get(part)
         if name not in INERTIA:
             chosen[k] = True
@@ -317,15 +409,11 @@ def _problem(
     )
 
 
-def _evaluated(problem: _Problem, u: Vector, w: Series) -> _Point:
+def _evaluated(problem: _Problem, rows: _Rows, u: Vector) -> _Point:
     p, slope = problem.unknowns.values(u)
-    bent, bent_slope = problem.unknowns.saturating(u, problem.qd)
-    residual = problem.target - problem.matrix @ p - bent
-    n = residual.shape[1]
-    J = np.concatenate(
-        [(problem.matrix[:, i] @ slope + bent_slope[:, i]) * w[:, i, None] for i in range(n)]
-    )
-    e = (residual * w).T.ravel()
+    bent, bent_slope = _bent(problem, rows, u)
+    e = rows.target - rows.matrix @ p - bent
+    J = rows.matrix @ slope + bent_slope
     lean = problem.trust[:, None] * slope
     off = problem.trust * (p - problem.prior)
     own, gradient = J.T @ J, lean.T @ off - J.T @ e
@@ -339,15 +427,14 @@ def _evaluated(problem: _Problem, u: Vector, w: Series) -> _Point:
         gradient,
         curvature,
         own,
-        residual,
         problem.scales @ p - problem.masses,
         problem.scales @ slope,
     )
 
 
-def _searched(problem: _Problem, u: Vector, w: Series) -> tuple[Vector, _Point, int, bool]:
+def _searched(problem: _Problem, rows: _Rows, u: Vector) -> tuple[Vector, _Point, int, bool]:
     """The least of (1) for given weights: damped steps until the cost stands still."""
-    point, damping = _evaluated(problem, u, w), 1e-3
+    point, damping = _evaluated(problem, rows, u), 1e-3
     (low, high), logs = problem.unknowns.bounds(), problem.unknowns.logarithms()
     for count in range(1, _STEPS + 1):
         g = point.gradient
@@ -355,7 +442,7 @@ def _searched(problem: _Problem, u: Vector, w: Series) -> tuple[Vector, _Point, 
         step = _step(point, damping, free)
         longest = np.abs(step[logs]).max(initial=0.0)
         ahead = np.clip(u + step * min(1.0, _STRIDE / max(longest, 1e-12)), low, high)
-        trial = _evaluated(problem, ahead, w)
+        trial = _evaluated(problem, rows, ahead)
         gained = _merit(point) - _merit(trial)
         if np.isfinite(trial.cost) and gained >= 0:
             u, point, damping = ahead, trial, max(damping / 10, 1e-9)

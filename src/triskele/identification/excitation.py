@@ -28,22 +28,23 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from triskele.description.schema import Limits, Robot
-from triskele.dynamics.limits import LimitUse, each
+from triskele.dynamics.limits import LimitUse
 from triskele.dynamics.robot import RigidRobot, rigid
 from triskele.dynamics.torques import torques
 from triskele.errors import InputError, OutOfReach, UnknownName, did_you_mean
 from triskele.identification.base import base_parameters
-from triskele.identification.probes import ROOM, box
+from triskele.identification.probes import box, inside
 from triskele.identification.regressor import (
+    own_sections,
     parameter_values,
     regressor_under_trace,
     torque_regressor,
 )
 from triskele.kinematics.motion import MOST_SAMPLES, Motion
 from triskele.kinematics.reach import slack
+from triskele.laws.drives import drives
 from triskele.laws.friction import FrictionLaw
-from triskele.laws.motors import at_joint, drive_motors
-from triskele.numerics import tabulate
+from triskele.numerics import AnyArray, Scalar, tabulate
 
 CRITERIA = ("condition", "d-optimal")
 SHAPES = ("fourier", "b-spline")
@@ -117,10 +118,12 @@ class _Task(NamedTuple):
     """What the search asks at every step."""
 
     model: RigidRobot
+    distinct: tuple[str, ...]  #: bodies with numbers of their own
     limits: Limits
     basis: np.ndarray  #: (4, N, k)
     half: np.ndarray  #: half the width of the workspace in each coordinate
     middle: np.ndarray
+    room: float  #: slack that poses keep
     picked: list[int]
     values: np.ndarray  #: of the parameters, for torques
     speeds: np.ndarray
@@ -181,30 +184,33 @@ def _task(robot: Robot, criterion: str, basis: np.ndarray, count: int) -> _Task:
     model = rigid(robot)
     mechanism, limits = model.mechanism, robot.limits
     n = len(mechanism.joint_coordinates)
-    middle, half = box(mechanism, limits)
+    middle, half, room = box(mechanism, limits)
     random = np.random.default_rng(0)
-    x = middle + half * random.uniform(-0.7, 0.7, (_SAMPLES, n))
+    x = inside(mechanism, limits, middle, middle + half * random.uniform(-0.7, 0.7, (_SAMPLES, n)))
     xd, xdd = half * random.normal(size=(2, _SAMPLES, n)) * np.array([4.0, 30.0])[:, None, None]
     times = -(-count // _SAMPLES)
-    Y = torque_regressor(model, *(np.tile(part, (times, 1)) for part in (x, xd, xdd)))
+    distinct = own_sections(robot, mechanism)
+    states = (np.tile(part, (times, 1)) for part in (x, xd, xdd))
+    Y = torque_regressor(model, *states, distinct=distinct)
     base = base_parameters(Y._replace(matrix=Y.matrix[:_SAMPLES]))
-    motors = drive_motors(robot, n)
-    efforts = [None if m is None else at_joint(m, m.peak_torque) for m in motors]
+    own = drives(robot, mechanism)
 
-    def numbers(values: tuple[float | None, ...] | list[float | None]) -> np.ndarray:
+    def numbers(values: list[float | None]) -> np.ndarray:
         return np.array([np.inf if value is None else value for value in values], float)
 
     return _Task(
         model,
+        distinct,
         limits,
         basis,
         half,
         middle,
+        room,
         list(base.picked),
         parameter_values(model, Y.parameters),
-        numbers(each(limits.joint_speed, n)),
-        numbers(each(limits.joint_acceleration, n)),
-        numbers(efforts) * (1 - limits.margin),
+        numbers([drive.speed for drive in own]),
+        numbers([drive.acceleration for drive in own]),
+        numbers([drive.peak_effort for drive in own]) * (1 - limits.margin),
         criterion,
     )
 
@@ -219,9 +225,9 @@ def _poses(task: _Task, eta: np.ndarray, basis: np.ndarray) -> np.ndarray:
 class _Score(NamedTuple):
     """The condition number of the scaled base regressor, and what exceeds the limits."""
 
-    condition: Float[Array, ""]
-    criterion: Float[Array, ""]  #: f, without penalties
-    excess: Float[Array, ""]  #: 0 inside all limits
+    condition: Scalar
+    criterion: Scalar  #: f, without penalties
+    excess: Scalar  #: 0 inside all limits
 
 
 def _smooth(model: RigidRobot) -> RigidRobot:
@@ -247,25 +253,23 @@ def _kernel(task: _Task) -> Callable[[Array, Array], tuple[tuple[Array, _Score],
     model, basis = _smooth(task.model), jnp.asarray(task.basis[:3])
     limits = [_KEPT * jnp.asarray(m) for m in (task.speeds, task.accelerations, task.efforts)]
 
-    def total(eta: Float[Array, " k"], s: Float[Array, ""]) -> tuple[Array, _Score]:
+    def total(eta: Float[AnyArray, " k"], s: Scalar) -> tuple[Scalar, _Score]:
         moved = basis @ (eta.reshape(basis.shape[2], -1) * task.half[None])
         x = moved[0] + task.middle[None]
-        Y, qd, qdd = regressor_under_trace(model, x, moved[1], moved[2])
+        Y, qd, qdd = regressor_under_trace(model, x, moved[1], moved[2], task.distinct)
         f, condition = _criterion(Y[:, :, jnp.asarray(task.picked)], task.criterion, s)
         excess = jnp.zeros(())
         for series, most in zip((qd, qdd, Y @ task.values), limits, strict=True):
             excess += jnp.sum(jnp.maximum(jnp.abs(series) / most[None] - 1, 0.0) ** 2)
-        room = slack(model.mechanism, task.limits, tuple(x.T), guaranteed=True)
-        excess += jnp.sum((jnp.maximum(2 * ROOM - room, 0.0) / (10 * ROOM)) ** 2)
+        kept = slack(model.mechanism, task.limits, tuple(x.T), guaranteed=True)
+        excess += jnp.sum((jnp.maximum(2 * task.room - kept, 0.0) / (10 * task.room)) ** 2)
         return f + _PENALTY * excess, _Score(condition, f, excess)
 
     hurried = {"xla_backend_optimization_level": 0}  # it runs a few hundred times only
     return jax.jit(jax.value_and_grad(total, has_aux=True), compiler_options=hurried)
 
 
-def _criterion(
-    Y: Float[Array, "N n r"], criterion: str, s: Float[Array, ""]
-) -> tuple[Float[Array, ""], Float[Array, ""]]:
+def _criterion(Y: Float[AnyArray, "N n r"], criterion: str, s: Scalar) -> tuple[Scalar, Scalar]:
     """f of (1), or of D-optimality, and the condition number."""
     rows = Y.reshape(-1, Y.shape[-1])
     lengths = jnp.sqrt(jnp.sum(rows**2, axis=0) + 1e-24)
@@ -342,14 +346,14 @@ def _finished(
     interrupted: bool,
 ) -> Excitation:
     """The motion in all its samples, made smaller until no limit is exceeded."""
-    names = tuple(c.name for c in task.model.mechanism.platform_coordinates)
+    coordinates = task.model.mechanism.platform_coordinates
     room = tabulate(eqx.Partial(slack, task.model.mechanism, task.limits, guaranteed=True))
     for _ in range(12):
         moved = _poses(task, eta, basis)
-        motion = Motion(jnp.asarray(t), *map(jnp.asarray, moved), coordinates=names)
+        motion = Motion(jnp.asarray(t), *map(jnp.asarray, moved), coordinates=coordinates)
         parts = np.array_split(moved[0], -(-len(t) // _PART))
-        inside = all((np.asarray(room(part)) >= 0).all() for part in parts)
-        demands = torques(robot, motion) if inside else None
+        within = all((np.asarray(room(part)) >= 0).all() for part in parts)
+        demands = torques(robot, motion) if within else None
         if demands is not None and not any(limit.exceeded for limit in demands.limits):
             break
         eta = 0.93 * eta
@@ -357,7 +361,7 @@ def _finished(
         raise OutOfReach(
             "No motion was found that keeps to the limits of the robot; make it longer."
         )
-    Y = torque_regressor(task.model, *moved[:3])
+    Y = torque_regressor(task.model, *moved[:3], distinct=task.distinct)
     rows = Y.rows[:, task.picked]
     values = np.linalg.svd(rows / np.linalg.norm(rows, axis=0), compute_uv=False)
     return Excitation(

@@ -16,27 +16,39 @@ reference body is stretched and sheared. A reduced form moves along a few direct
 from a body phi_0 that is given:
 
     full          all ten
-    symmetric_x   mass, stretch along x and across it, centre on x: a rod
-    symmetric_z   the same about z: parts of a telescope
-    planar_y      mass, one stretch, centre in the plane x, z: an arm that turns about y
+    symmetric_x   mass, stretch along x and across it, centre on x
+    symmetric_z   the same about z
+    planar_y      mass, one stretch, centre in the plane x, z
     scaled        mass alone: the body becomes denser, nothing else
+
+The usual form of a body is the least that its motion shows and its file allows: `scaled` if it only
+translates, or links two rods; `planar_y` if it turns about its own y axis on the base, as an arm
+does; symmetric about its length if it is a rod or slides along another body, and if its file has it
+so; else `full`.
 
 Reference: C. Rucker, P. M. Wensing, IEEE Robotics and Automation Letters 7 (2022) 2597.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+import equinox as eqx
 import numpy as np
 from jaxtyping import Float
 
+from triskele.dynamics.robot import RigidRobot
 from triskele.errors import InputError, UnknownName, did_you_mean
-from triskele.identification.regressor import INERTIA, UNITS, Parameter, Regressor
+from triskele.identification.regressor import INERTIA, Regressor, first_bodies
+from triskele.kinematics.mechanism import AbstractMechanism
+from triskele.numerics import Scalars, spread, tabulate
 from triskele.spatial.inertia import infeasibility, second_moments
 
 COORDINATES = ("al", "d1", "d2", "d3", "s12", "s23", "s13", "t1", "t2", "t3")
 _ENTRIES = ((0, 0), (1, 1), (2, 2), (0, 1), (1, 2), (0, 2), (0, 3), (1, 3), (2, 3))
 _THIN = 1e-5  #: thickness [m] that is given to bodies without any
+_ALIKE = 0.01  #: relative difference of moments that counts as none: of a bar of flat section
+_STEP = 1e-3  #: of the platform, in sizes of the robot, by which bodies are seen to turn
+_TURNED = 1e-9  #: of an axis that has turned
 Ten = Float[np.ndarray, "10"]
 
 
@@ -83,26 +95,67 @@ FORMS = {
         Form("scaled", (("al",),), (("m",),)),
     )
 }
-USUAL = {
-    "arm": "planar_y",
-    "rod": "symmetric_x",
-    "connector": "scaled",
-    "platform": "scaled",
-    "end_effector": "full",
-    "telescope_upper": "symmetric_z",
-    "telescope_lower": "symmetric_z",
-    "bar": "full",
-    "coupling": "scaled",
-}  #: form of each part of a robot file
 
 
-def form_of(part: str, wanted: dict[str, str] | None = None, *, tilts: bool = False) -> Form:
-    """The form of a part: as `wanted`, or the usual one; a platform that `tilts` is whole."""
-    usual = "full" if part == "platform" and tilts else USUAL[part]
-    name = (wanted or {}).get(part, usual)
-    if name not in FORMS:
-        raise UnknownName(f"No form is called '{name}'. {did_you_mean(name, FORMS)}")
-    return FORMS[name]
+def forms_of(
+    model: RigidRobot, parts: Sequence[str], wanted: Mapping[str, str] | None = None
+) -> dict[str, Form]:
+    """The form of each of `parts`: as `wanted`, or the usual one."""
+    wanted, mechanism, found = wanted or {}, model.mechanism, {}
+    for part in wanted:
+        if part not in parts:
+            raise UnknownName(f"There is no part '{part}'. {did_you_mean(part, parts)}")
+    turning, first = _turning_bodies(mechanism), first_bodies(mechanism, parts)
+    theta = np.asarray(model.theta)
+    for part in parts:
+        place = first[part]
+        usual = _usual(mechanism, place, theta[place], turns=place in turning)
+        name = wanted.get(part, usual)
+        if name not in FORMS:
+            raise UnknownName(f"No form is called '{name}'. {did_you_mean(name, FORMS)}")
+        found[part] = FORMS[name]
+    return found
+
+
+def _usual(mechanism: AbstractMechanism, place: int, ten: Ten, *, turns: bool) -> str:
+    """The name of the usual form of the body at `place`."""
+    body, _, look = mechanism.parts[place]
+    if look == "connector" or not turns:
+        return "scaled"
+    joints = mechanism.joints()
+    if look == "arm" and any(j.driven and (j.parent, j.child) == ("base", body) for j in joints):
+        return "planar_y"
+    lengthwise = [j.axis for j in joints if j.kind == "prismatic" and body in (j.parent, j.child)]
+    for axis, name in (((1.0, 0.0, 0.0), "symmetric_x"), ((0.0, 0.0, 1.0), "symmetric_z")):
+        along = axis in lengthwise or (look == "rod" and name == "symmetric_x")
+        if along and _symmetric(FORMS[name], ten):
+            return name
+    return "full"
+
+
+def _symmetric(form: Form, ten: Ten) -> bool:
+    """Whether the body has no more moments than the form, and equal ones where that has."""
+    free = _columns(form.moments, INERTIA)
+    nearest = free @ np.linalg.lstsq(free, ten, rcond=None)[0]
+    size = np.array([ten[0], *[np.abs(ten[1:4]).max()] * 3, *[np.abs(ten[4:]).max()] * 6])
+    return bool((np.abs(nearest - ten) <= _ALIKE * size).all())
+
+
+def _turning_bodies(mechanism: AbstractMechanism) -> set[int]:
+    """Places of the bodies that turn while the platform moves."""
+    home = np.array([float(np.asarray(value)) for value in mechanism.home()])
+    units = np.array([float(np.asarray(unit)) for unit in mechanism.scales().platform])
+    steps = np.diag(_STEP * float(np.asarray(mechanism.size)) / units)
+    poses = np.concatenate([home[None], home + steps, home - steps])
+    axes = np.stack(tabulate(eqx.Partial(_axes, mechanism))(poses), axis=-1)
+    moved = np.abs(axes - axes[0]).max(axis=0).reshape(len(mechanism.bodies), 9)
+    return {int(place) for place in np.flatnonzero(moved.max(axis=1) > _TURNED)}
+
+
+def _axes(mechanism: AbstractMechanism, x: Scalars) -> Scalars:
+    """Nine components of the axes of each body; a kernel for `tabulate`."""
+    frames = mechanism.body_poses(mechanism.inverse(x).components, x)
+    return tuple(spread(entry, x[0]) for frame in frames for axis in frame[:3] for entry in axis)
 
 
 def ten_of(phi: Float[np.ndarray, "10"]) -> Ten:
@@ -179,8 +232,8 @@ def reduced(
             form = forms[part]
             block = regressor.matrix[:, :, k : k + 10]
             columns.append(block @ linear_columns(form, bodies[part]))
-            named = [group[0] for group in form.moments]
-            parameters += [Parameter(part, name, UNITS[INERTIA.index(name)]) for name in named]
+            ten = {p.name: p for p in regressor.parameters[k : k + 10]}
+            parameters += [ten[group[0]] for group in form.moments]
     return regressor._replace(matrix=np.concatenate(columns, axis=2), parameters=tuple(parameters))
 
 

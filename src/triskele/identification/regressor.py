@@ -8,25 +8,25 @@ change of the poses with joint i along the closed loops,
           + (c tanh(ld / w) + v ld) dl/dq_i                                             (3)
           + sum_balls (c tanh(|w| / w_0) / |w| + v) w . dw_i                            (4)
 
-with rotors in (1), drives in (2), the prismatic joint of a telescope of length l in (3), and
-balls that turn at w in (4), all of which share two coefficients. Parameters are called by
-their part of the robot, as its file does: `rod.mc_x`, `drive_2.viscous`. Identical limbs share
-theirs, unless they are asked to differ.
+with rotors in (1), drives in (2), passive joints of position l, such as the slide of a telescope,
+in (3), and balls that turn at w in (4), all of which share two coefficients. Parameters are called
+by their part of the robot, as its file does: `rod.mc_x`, `drive_2.viscous`. Bodies of one part
+share theirs, unless they are asked to differ.
 
 What is not wanted is known: payload, springs, and Stribeck's friction of the drives. A saturating
 friction is not linear in its speed; `consistent.py` has it.
 """
 
-import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Float
 
+from triskele.description.schema import Robot
 from triskele.dynamics.inverse import (
     joint_directions,
     lifted,
@@ -37,16 +37,29 @@ from triskele.dynamics.inverse import (
 from triskele.dynamics.robot import RigidRobot
 from triskele.dynamics.wrenches import MotionState, motion_state, to_joints
 from triskele.errors import InputError
-from triskele.kinematics.mechanism import AbstractMechanism
+from triskele.kinematics.mechanism import AbstractMechanism, JointKind, Look
 from triskele.laws.friction import FrictionLaw
-from triskele.numerics import Scalar, Scalars, safe_divide, safe_norm, tabulate
+from triskele.numerics import (
+    AnyArray,
+    Scalar,
+    Scalars,
+    full_like,
+    jvp,
+    safe_divide,
+    safe_norm,
+    spread,
+    tabulate,
+)
 from triskele.spatial.vectors import dot
 
 Series = Float[np.ndarray, "N n"]
-AnySeries = Float[np.ndarray, "..."] | Float[Array, "..."]
+AnySeries = Float[np.ndarray, "..."] | Float[AnyArray, "..."]
 INERTIA = ("m", "mc_x", "mc_y", "mc_z", "xx", "yy", "zz", "xy", "yz", "xz")
 UNITS = ("kg", *("kg m",) * 3, *("kg m^2",) * 6)
+BALLS = "balls"
 _SMOOTHING = 0.01  #: of a joint without friction in its file [rad/s, m/s], as in files
+_DRIVES, _SLIDES, _BALLS, _LAST = 2, 3, 4, 7  #: places of joints among `_READ`, and of the rest
+_READ: dict[Look, int] = {"arm": 0, "block": 1, "outer": 3, "inner": 3, "plate": 5, "bar": 6}
 
 
 class Parameter(NamedTuple):
@@ -55,6 +68,7 @@ class Parameter(NamedTuple):
     part: str  #: rod, arm_2, drive_1, telescope, balls
     name: str  #: m, mc_x, ..., xz, rotor, coulomb, viscous
     unit: str
+    read: int = _LAST  #: formulas begin with the parameter whose number is least
 
     def __str__(self) -> str:
         """As in `rod.mc_x`."""
@@ -68,6 +82,13 @@ class Regressor(NamedTuple):
     parameters: tuple[Parameter, ...]
     known: Series  #: efforts of payload, springs and Stribeck's friction [N m, N]
     qd: Series  #: of the drives
+    carried: Float[np.ndarray, "N n p"]  #: efforts of each of the ten parameters of a payload
+
+    def rows_from(self, first: int, last: int) -> "Regressor":
+        """The samples from `first` to before `last`."""
+        part = slice(first, last)
+        matrix, known, qd, carried = self.matrix, self.known, self.qd, self.carried
+        return Regressor(matrix[part], self.parameters, known[part], qd[part], carried[part])
 
     @property
     def rows(self) -> Float[np.ndarray, "rows p"]:
@@ -80,13 +101,47 @@ class Regressor(NamedTuple):
         return self._replace(matrix=self.matrix[:, :, places], parameters=tuple(wanted))
 
 
-def part_of(body: str) -> str:
-    """What a body is called in the robot file: `rod` for rod_1a.
+class Group(NamedTuple):
+    """Bodies that share their parameters."""
 
-    >>> part_of("rod_1a"), part_of("telescope_upper")
-    ('rod', 'telescope_upper')
-    """
-    return re.sub(r"_\d[ab]?$", "", body)
+    look: Look
+    members: list[int]  #: their places among the bodies of the mechanism
+
+
+def groups(mechanism: AbstractMechanism, distinct: Sequence[str] = ()) -> dict[str, Group]:
+    """The bodies of each part, and each of those that are `distinct`, bodies or whole parts."""
+    parts = sorted({part.part for part in mechanism.parts})
+    for name in distinct:
+        if name not in (*parts, *mechanism.bodies):
+            raise InputError(f"There is no part '{name}'; parts are {', '.join(parts)}.")
+    found: dict[str, Group] = {}
+    for place, (body, part, look) in enumerate(mechanism.parts):
+        name = body if {body, part} & set(distinct) else part
+        found.setdefault(name, Group(look, [])).members.append(place)
+    return found
+
+
+def own_sections(robot: Robot, mechanism: AbstractMechanism) -> tuple[str, ...]:
+    """Bodies of which the file states numbers of their own, besides those of their part."""
+    alone = (part.body for part in mechanism.parts if part.body != part.part)
+    return tuple(body for body in alone if robot.body(body) is not None)
+
+
+def drive_parts(mechanism: AbstractMechanism) -> dict[str, int]:
+    """The number of each drive, from 0, by the name of its parameters."""
+    return {f"drive_{k + 1}": k for k in range(len(mechanism.joint_coordinates))}
+
+
+def slides(mechanism: AbstractMechanism) -> dict[str, list[int]]:
+    """Passive coordinates that may rub, by their friction in the file: those of slides."""
+    sliding = (joint for joint in mechanism.joints() if joint.kind == "prismatic")
+    sections = {joint.name: joint.friction for joint in sliding}
+    found: dict[str, list[int]] = {}
+    for k, coordinate in enumerate(mechanism.passive_coordinates):
+        section = sections.get(coordinate.joint, "")
+        if section:
+            found.setdefault(section, []).append(k)
+    return found
 
 
 def torque_regressor(
@@ -101,18 +156,18 @@ def torque_regressor(
 ) -> Regressor:
     """Y for N samples of a motion of the platform.
 
-    `distinct` names parts whose bodies have parameters each of their own, as "arm"; with
-    `balls` the friction of ball joints is wanted too.
+    `distinct` names parts whose bodies have parameters each of their own, as "arm", or single
+    bodies; with `balls` the friction of ball joints is wanted too.
     """
-    groups = _groups(robot.mechanism, distinct)
+    shared = groups(robot.mechanism, distinct)
     found = tabulate(eqx.Partial(_parts, robot, balls))(x, xd, xdd)
     parts = _Parts(*(np.stack(p, axis=-1) if p else np.zeros((len(x), 0)) for p in found))
-    matrix, known = _assembled(robot, parts, groups, balls, friction)
-    named = _names(robot, groups, balls, friction)
+    matrix, known, carried = _assembled(robot, parts, shared, balls, friction)
+    named = _names(robot, shared, balls, friction)
     known, qd = np.array(known), np.asarray(parts.qd)
     for k, law in enumerate(robot.drive_friction if friction else ()):
         known[:, k] += _stribeck(law, qd[:, k])
-    return Regressor(np.asarray(matrix), named, known, qd)
+    return Regressor(np.asarray(matrix), named, known, qd, np.asarray(carried))
 
 
 def _stribeck(law: FrictionLaw | None, qd: np.ndarray) -> np.ndarray:
@@ -130,78 +185,81 @@ class _Parts(NamedTuple):
     directions: AnySeries  #: dT_i, joint by joint
     qd: AnySeries
     qdd: AnySeries
-    speeds: AnySeries  #: of the slides
+    speeds: AnySeries  #: ld, slide by slide
     slides: AnySeries  #: dl/dq_i, joint by joint
     rubbing: AnySeries  #: (4), joint by joint
     springs: AnySeries
 
 
 def _assembled(
-    robot: RigidRobot, parts: _Parts, groups: dict[str, list[int]], balls: bool, friction: bool
-) -> tuple[AnySeries, AnySeries]:
-    """Y and what is known, of NumPy arrays or under a trace of JAX."""
+    robot: RigidRobot, parts: _Parts, shared: Mapping[str, Group], balls: bool, friction: bool
+) -> tuple[AnySeries, AnySeries, AnySeries]:
+    """Y, what is known and a payload's columns, of NumPy arrays or under a trace of JAX."""
     xp = np if isinstance(parts.qd, np.ndarray) else jnp
     (N, n), bodies = parts.qd.shape, len(robot.mechanism.bodies)
     directions = parts.directions.reshape(N, n, bodies, 4, 3)
     acceleration = parts.acceleration.reshape(N, bodies, 4, 3)
     place = robot.mechanism.bodies.index(robot.carrier)
     columns, known = [], 0.0
-    for members in groups.values():
+    for _, members in shared.values():
         gram = xp.einsum(
             "nibkr,nblr->nikl", directions[:, :, members], acceleration[:, members], optimize=True
         )
         columns.append(xp.einsum("nikl,klp->nip", gram, unit_inertias()))
     gram = xp.einsum("nikr,nlr->nikl", directions[:, :, place], acceleration[:, place])
-    known = xp.einsum("nikl,klp->nip", gram, unit_inertias()) @ np.asarray(robot.payload)
+    carried = xp.einsum("nikl,klp->nip", gram, unit_inertias())
+    known = carried @ np.asarray(robot.payload)
     columns += [block for block, _ in _of_drives(robot, parts.qd, parts.qdd, friction)]
     if friction:
         columns += _of_slides(robot, parts.speeds, parts.slides.reshape(N, n, -1))
     if balls:
         columns.append(parts.rubbing.reshape(N, n, 2))
     known = known + parts.springs if parts.springs.shape[1] else known
-    return xp.concatenate(columns, axis=2), known
+    return xp.concatenate(columns, axis=2), known, carried
 
 
 def _names(
-    robot: RigidRobot, groups: dict[str, list[int]], balls: bool, friction: bool
+    robot: RigidRobot, shared: Mapping[str, Group], balls: bool, friction: bool
 ) -> tuple[Parameter, ...]:
     """Of the columns that `_assembled` makes, in their order."""
-    nothing = np.zeros((1, len(robot.mechanism.joint_coordinates)))
-    found = [Parameter(part, *p) for part in groups for p in zip(INERTIA, UNITS, strict=True)]
+    mechanism = robot.mechanism
+    nothing = np.zeros((1, len(mechanism.joint_coordinates)))
+    found = [p for part, group in shared.items() for p in _moments(part, group.look)]
     found += [p for _, named in _of_drives(robot, nothing, nothing, friction) for p in named]
     if friction:
-        found += [p for k in _sliding(robot.mechanism) for p in _slide_names(robot, k)]
+        for part, (first, *_) in slides(mechanism).items():
+            turning = mechanism.passive_coordinates[first].unit == "rad"
+            found += _friction_names(part, turning, _SLIDES)
     if balls:
-        found += _friction_names("balls", turning=True)
+        found += _friction_names(BALLS, True, _BALLS)
     return tuple(found)
 
 
+def _moments(part: str, look: Look) -> list[Parameter]:
+    """The ten of a body; masses, which seldom stand alone, are read last, save a platform's."""
+    first = _READ.get(look, _LAST)
+    late = first if look == "plate" else first + _LAST
+    named = zip(INERTIA, UNITS, strict=True)
+    return [Parameter(part, *pair, late if pair[0] == "m" else first) for pair in named]
+
+
 def regressor_under_trace(
-    robot: RigidRobot, x: Float[Array, "N m"], xd: Float[Array, "N m"], xdd: Float[Array, "N m"]
-) -> tuple[Float[Array, "N n p"], Float[Array, "N n"], Float[Array, "N n"]]:
+    robot: RigidRobot,
+    x: Float[AnyArray, "N m"],
+    xd: Float[AnyArray, "N m"],
+    xdd: Float[AnyArray, "N m"],
+    distinct: Sequence[str] = (),
+) -> tuple[Float[AnyArray, "N n p"], Float[AnyArray, "N n"], Float[AnyArray, "N n"]]:
     """Y, qd and qdd in JAX, all samples at once: what a search for motions differentiates."""
     found = _parts(robot, False, tuple(x.T), tuple(xd.T), tuple(xdd.T))
     parts = _Parts(*(_table(part, len(x)) for part in found))
-    matrix, _ = _assembled(robot, parts, _groups(robot.mechanism, ()), False, True)
+    matrix, _, _ = _assembled(robot, parts, groups(robot.mechanism, distinct), False, True)
     return jnp.asarray(matrix), jnp.asarray(parts.qd), jnp.asarray(parts.qdd)
 
 
-def _table(components: Scalars, rows: int) -> Float[Array, "N k"]:
+def _table(components: Scalars, rows: int) -> Float[AnyArray, "N k"]:
     spread = [jnp.broadcast_to(jnp.asarray(c, float), (rows,)) for c in components]
     return jnp.stack(spread, axis=-1) if spread else jnp.zeros((rows, 0))
-
-
-def _groups(mechanism: AbstractMechanism, distinct: Sequence[str]) -> dict[str, list[int]]:
-    """Which bodies share parameters, by the name of these."""
-    parts = {part_of(body) for body in mechanism.bodies}
-    for name in distinct:
-        if name not in parts:
-            raise InputError(f"There is no part '{name}'; parts are {', '.join(sorted(parts))}.")
-    found: dict[str, list[int]] = {}
-    for place, body in enumerate(mechanism.bodies):
-        part = part_of(body)
-        found.setdefault(body if part in distinct else part, []).append(place)
-    return found
 
 
 def _parts(
@@ -210,22 +268,22 @@ def _parts(
     """All that (1) to (4) are made of, at one sample; a kernel for `tabulate`."""
     mechanism = robot.mechanism
     state = motion_state(mechanism, x, xd, xdd)
-    sliding = _sliding(mechanism)
-    _, rates = jax.jvp(mechanism.passive, (state.q, state.x), (state.qd, state.xd))
-    directions, slides, rubbing = [], [], []
+    sliding = [k for places in slides(mechanism).values() for k in places]
+    _, rates = jvp(mechanism.passive, (state.q, state.x), (state.qd, state.xd))
+    directions, slid, rubbing = [], [], []
     for unit, move in joint_directions(state):
-        _, dT = jax.jvp(mechanism.body_poses, (state.q, state.x), (unit, move))
+        _, dT = jvp(mechanism.body_poses, (state.q, state.x), (unit, move))
         directions += jax.tree.leaves(dT)
         if sliding:
-            _, change = jax.jvp(mechanism.passive, (state.q, state.x), (unit, move))
-            slides += [change[k] for k in sliding]
+            _, change = jvp(mechanism.passive, (state.q, state.x), (unit, move))
+            slid += [change[k] for k in sliding]
         if balls:
             rubbing += _ball_columns(robot, state, dT)
     springs: Scalars = ()
     if any(robot.springs):
         springs = to_joints(state.closure, *spring_forces(robot, state.q, state.x))
     speeds = tuple(rates[k] for k in sliding)
-    parts = (lifted(robot, state), directions, state.qd, state.qdd, speeds, slides, rubbing)
+    parts = (lifted(robot, state), directions, state.qd, state.qdd, speeds, slid, rubbing)
     return (*map(tuple, parts), springs)
 
 
@@ -249,21 +307,27 @@ def _of_drives(
 ) -> list[tuple[AnySeries, list[Parameter]]]:
     """Rotors that the robot has, and the friction of each drive: equation (2)."""
     found = []
-    for k, joint in enumerate(robot.mechanism.joint_coordinates):
-        turning = joint.unit == "rad"
+    for part, k in drive_parts(robot.mechanism).items():
+        turning = robot.mechanism.joint_coordinates[k].unit == "rad"
         own = np.eye(qd.shape[1])[None, k, :, None]
         if has_rotor(robot, k):
-            named = [Parameter(f"drive_{k + 1}", "rotor", "kg m^2" if turning else "kg")]
+            named = [Parameter(part, "rotor", "kg m^2" if turning else "kg", _DRIVES)]
             found.append((own * qdd[:, k, None, None], named))
         if friction:
             pair = _dry_and_wet(robot.drive_friction[k], qd[:, k])
-            found.append((own * pair[:, None], _friction_names(f"drive_{k + 1}", turning)))
+            found.append((own * pair[:, None], _friction_names(part, turning, _DRIVES)))
     return found
 
 
 def has_rotor(robot: RigidRobot, k: int) -> bool:
     """Whether the file gives motor k an inertia; on other drives it counts to the arm."""
     return bool(np.asarray(robot.rotors)[k])
+
+
+def smoothing_speeds(robot: RigidRobot) -> Float[np.ndarray, " n"]:
+    """w_0 of each drive [rad/s, m/s]."""
+    laws = robot.drive_friction
+    return np.array([_SMOOTHING if law is None else float(law.smoothing_speed) for law in laws])
 
 
 def _dry_and_wet(law: FrictionLaw | None, speed: AnySeries) -> AnySeries:
@@ -273,54 +337,54 @@ def _dry_and_wet(law: FrictionLaw | None, speed: AnySeries) -> AnySeries:
     return xp.stack([xp.tanh(speed / w_0), speed], axis=-1)
 
 
-def _friction_names(part: str, turning: bool) -> list[Parameter]:
+def _friction_names(part: str, turning: bool, read: int) -> list[Parameter]:
     units = ("N m", "N m s/rad") if turning else ("N", "N s/m")
-    return [Parameter(part, *pair) for pair in zip(("coulomb", "viscous"), units, strict=True)]
-
-
-def _sliding(mechanism: AbstractMechanism) -> list[int]:
-    """Passive coordinates that may rub: telescopes."""
-    return [k for k, c in enumerate(mechanism.passive_coordinates) if c.name == "telescope"]
-
-
-def _slide_names(robot: RigidRobot, k: int) -> list[Parameter]:
-    coordinate = robot.mechanism.passive_coordinates[k]
-    return _friction_names(coordinate.name, coordinate.unit == "rad")
+    named = zip(("coulomb", "viscous"), units, strict=True)
+    return [Parameter(part, *pair, read) for pair in named]
 
 
 def _of_slides(robot: RigidRobot, speeds: AnySeries, change: AnySeries) -> list[AnySeries]:
-    """Equation (3), (N, n, 2) for each slide."""
-    return [
-        _dry_and_wet(robot.passive_friction[k], speeds[:, j])[:, None] * change[:, :, j, None]
-        for j, k in enumerate(_sliding(robot.mechanism))
-    ]
+    """Equation (3), (N, n, 2) for each friction of the file."""
+    found, j = [], 0
+    for places in slides(robot.mechanism).values():
+        columns = [
+            _dry_and_wet(robot.passive_friction[k], speeds[:, i])[:, None] * change[:, :, i, None]
+            for i, k in enumerate(places, j)
+        ]
+        found.append(sum(columns[1:], columns[0]))
+        j += len(places)
+    return found
 
 
 def parameter_values(robot: RigidRobot, parameters: Sequence[Parameter]) -> Float[np.ndarray, " p"]:
     """What the robot's own numbers are for each of `parameters`."""
-    bodies = robot.mechanism.bodies
-    first = {part_of(body): place for place, body in reversed(list(enumerate(bodies)))}
-    first |= {body: place for place, body in enumerate(bodies)}
     theta, found = np.asarray(robot.theta), []
-    for part, name, _ in parameters:
+    first = first_bodies(robot.mechanism, [p.part for p in parameters if p.name in INERTIA])
+    for part, name, *_ in parameters:
         if name in INERTIA:
             found.append(theta[first[part], INERTIA.index(name)])
         elif name == "rotor":
-            found.append(float(robot.rotors[int(part[-1]) - 1]))
+            found.append(float(robot.rotors[drive_parts(robot.mechanism)[part]]))
         else:
             law = law_of(robot, part)
             found.append(0.0 if law is None else float(getattr(law, name)))
     return np.array(found, float)
 
 
+def first_bodies(mechanism: AbstractMechanism, named: Sequence[str]) -> dict[str, int]:
+    """The place of the first body of each part `named`, some of which may be single bodies."""
+    distinct = [name for name in dict.fromkeys(named) if name in mechanism.bodies]
+    return {name: group.members[0] for name, group in groups(mechanism, distinct).items()}
+
+
 def law_of(robot: RigidRobot, part: str) -> FrictionLaw | None:
     """The friction of `drive_1`, `telescope` or `balls`."""
-    if part == "balls":
+    if part == BALLS:
         return robot.ball_friction
-    if part.startswith("drive_"):
-        return robot.drive_friction[int(part[-1]) - 1]
-    names = [c.name for c in robot.mechanism.passive_coordinates]
-    return robot.passive_friction[names.index(part)]
+    drive = drive_parts(robot.mechanism).get(part)
+    if drive is not None:
+        return robot.drive_friction[drive]
+    return robot.passive_friction[slides(robot.mechanism)[part][0]]
 
 
 # Arms alone
@@ -344,27 +408,36 @@ def driven_regressor(robot: RigidRobot, q: Series, qd: Series, qdd: Series) -> R
         acceleration.reshape(-1, held, 4, 3),
     )
     Y = np.einsum("nibkl,klp->nibp", gram, unit_inertias())
-    parameters = [
-        Parameter(mechanism.bodies[b], *pair)
-        for b in places
-        for pair in zip(INERTIA, UNITS, strict=True)
-    ]
+    parts = [mechanism.parts[b] for b in places]
+    parameters = [p for part in parts for p in _moments(part.body, part.look)]
     columns = [Y.reshape(len(q), n, -1)]
     for block, named in _of_drives(robot, qd, qdd, friction=True):
         columns.append(block)
         parameters += named
     matrix = np.concatenate(columns, axis=2)
-    return Regressor(matrix, tuple(parameters), np.zeros(q.shape), qd)
+    nothing = np.zeros((*q.shape, len(INERTIA)))
+    return Regressor(matrix, tuple(parameters), np.zeros(q.shape), qd, nothing)
 
 
 def driven_bodies(mechanism: AbstractMechanism) -> list[int]:
     """Bodies on a motor's own axis or slide."""
-    children = [
-        joint.child
-        for joint in mechanism.joints()
-        if joint.driven and joint.parent == "base" and joint.kind in ("revolute", "prismatic")
-    ]
-    return [mechanism.bodies.index(name) for name in children]
+    driven = _on_motors(mechanism, "revolute", "prismatic").values()
+    return [mechanism.bodies.index(body) for body in driven]
+
+
+def turning_arms(mechanism: AbstractMechanism) -> dict[int, str]:
+    """The body on the axis of each motor that turns, by the number of its drive, from 0."""
+    return _on_motors(mechanism, "revolute")
+
+
+def _on_motors(mechanism: AbstractMechanism, *kinds: JointKind) -> dict[int, str]:
+    """Bodies between the base and a driven joint of these kinds, by the number of the drive."""
+    driven = [joint for joint in mechanism.joints() if joint.driven]
+    return {
+        k: joint.child
+        for k, joint in enumerate(driven)
+        if joint.parent == "base" and joint.kind in kinds
+    }
 
 
 def _driven(robot: RigidRobot, q: Scalars, qd: Scalars, qdd: Scalars) -> tuple[Scalars, Scalars]:
@@ -375,15 +448,15 @@ def _driven(robot: RigidRobot, q: Scalars, qd: Scalars, qdd: Scalars) -> tuple[S
     def poses(q: Scalars) -> Scalars:
         frames = mechanism.body_poses(q, mechanism.home())
         leaves = jax.tree.leaves([frames[b] for b in places])
-        return tuple(jnp.broadcast_to(jnp.asarray(leaf, float), jnp.shape(q[0])) for leaf in leaves)
+        return tuple(spread(leaf, q[0]) for leaf in leaves)
 
     def velocity(q: Scalars, qd: Scalars) -> Scalars:
-        return jax.jvp(poses, (q,), (qd,))[1]
+        return jvp(poses, (q,), (qd,))[1]
 
-    _, Tdd = jax.jvp(velocity, (q, qd), (qd, qdd))
+    _, Tdd = jvp(velocity, (q, qd), (qd, qdd))
     weights = [component for _ in places for component in (*(0.0,) * 9, *g)]
     directions = []
     for i in range(len(q)):
-        unit = tuple(jnp.full_like(value, float(i == k)) for k, value in enumerate(q))
-        directions += jax.jvp(poses, (q,), (unit,))[1]
+        unit = tuple(full_like(value, float(i == k)) for k, value in enumerate(q))
+        directions += jvp(poses, (q,), (unit,))[1]
     return tuple(a - w for a, w in zip(Tdd, weights, strict=True)), tuple(directions)

@@ -1,13 +1,13 @@
 """A robot file with identified numbers, each with its source: what was told, and by which logs."""
 
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import PurePath
 
 import numpy as np
 
 from triskele.description.load import parse
-from triskele.description.provenance import Fact
+from triskele.description.provenance import Fact, rules_of
+from triskele.description.quantity import Measured
 from triskele.description.save import to_toml
 from triskele.description.schema import (
     Body,
@@ -15,15 +15,29 @@ from triskele.description.schema import (
     JointFriction,
     Motor,
     Robot,
+    Section,
     SlideFriction,
 )
 from triskele.description.tables import Table
 from triskele.dynamics.robot import RigidRobot
 from triskele.identification.consistent import ConsistentFit
+from triskele.identification.regressor import (
+    BALLS,
+    drive_parts,
+    own_sections,
+    slides,
+    turning_arms,
+)
 from triskele.identification.verdict import Verdict
 from triskele.identification.weighted import BaseFit
+from triskele.kinematics.build import build
+from triskele.kinematics.fit import friction_of, motor_of
+from triskele.kinematics.mechanism import AbstractMechanism, Coordinate
 from triskele.laws.motors import drive_motors, ratio, reflected_damping, reflected_inertia
 
+_TERMS = ("coulomb", "viscous")
+_ROTOR = "reflected_inertia"
+_INERTIA = "inertia_at_origin"
 _TINY = 1e-15  #: products of inertia that are rounding
 
 
@@ -49,9 +63,9 @@ def updated(
             )
     for part in fit.weighed:
         sources[f"bodies.{part}.mass"] = "on a scale, see weighed"
-    changes["bodies"] = robot.bodies.model_copy(update=bodies)  # pyright: ignore[reportOptionalMemberAccess]
+    changes["bodies"] = _with_bodies(robot, bodies)
     changes["friction"], own = _friction(robot, model, fit, values)
-    motors, also = _motors(robot, values)
+    motors, also = _motors(robot, model.mechanism, values)
     changes |= {} if motors is None else {"motors": motors}
     for key, parameters in (own | also).items():
         sources[key] = told if any(p not in verdict.prior_only for p in parameters) else kept
@@ -61,7 +75,7 @@ def updated(
 _MOMENTS = {
     "mass": ("m",),
     "first_moment": ("mc_x", "mc_y", "mc_z"),
-    "inertia_at_origin": ("xx", "yy", "zz"),
+    _INERTIA: ("xx", "yy", "zz"),
 }
 
 
@@ -75,47 +89,67 @@ def _body(ten: np.ndarray) -> Body:
     )
 
 
+def _with_bodies(robot: Robot, bodies: Mapping[str, Body]) -> object:
+    """The section on bodies with new ones."""
+    if isinstance(robot.bodies, dict):
+        return {**robot.bodies, **bodies}
+    return robot.bodies.model_copy(update=dict(bodies))
+
+
 def _friction(
     robot: Robot, model: RigidRobot, fit: ConsistentFit, values: Mapping[str, float]
 ) -> tuple[Friction, dict[str, list[str]]]:
     """The section on friction, and the parameters behind each key that is new in it."""
-    n = len(model.mechanism.joint_coordinates)
-    sliding = model.mechanism.joint_coordinates[0].unit == "m"
-    before = robot.friction or Friction()
-    motors = drive_motors(robot, n)
-    dry, wet = (
-        [max(values[f"drive_{k + 1}.{kind}"] - _of_motor(motors[k], kind), 0.0) for k in range(n)]
-        for kind in ("coulomb", "viscous")
-    )
-    changes: dict[str, object] = {}
-    if sliding:
-        old = before.slides or SlideFriction()
-        mean = {"coulomb": float(np.mean(dry[:3])), "viscous": float(np.mean(wet[:3]))}
-        changes["slides"] = old.model_copy(update=mean)
-    else:
-        old = before.drives or JointFriction()
-        three = {"coulomb": tuple(dry[:3]), "viscous": tuple(wet[:3])}
-        changes["drives"] = old.model_copy(update=three | _bend(fit, (0, 1, 2)))
-    if n > 3:
-        old = before.axis4 or JointFriction()
-        one = {"coulomb": (dry[3],), "viscous": (wet[3],)}
-        changes["axis4"] = old.model_copy(update=one | _bend(fit, (3,)))
-    for part, kind in (("telescope", SlideFriction), ("balls", JointFriction)):
-        if f"{part}.coulomb" in values:
-            dry_part, wet_part = values[f"{part}.coulomb"], values[f"{part}.viscous"]
-            pair = (dry_part, wet_part) if part == "telescope" else ((dry_part,), (wet_part,))
-            old = getattr(before, part) or kind()
-            changes[part] = old.model_copy(
-                update=dict(zip(("coulomb", "viscous"), pair, strict=True))
-            )
-    parts = {"axis4": ["drive_4"], "telescope": ["telescope"], "balls": ["balls"]}
-    first = [f"drive_{k}" for k in (1, 2, 3)]
-    keys = ("coulomb", "viscous", "saturating", "saturating_speed")
+    mechanism, before = model.mechanism, robot.friction or Friction()
+    joints, names = mechanism.joint_coordinates, list(drive_parts(mechanism))
+    motors = drive_motors(robot, joints)
+    parts, changes = {}, {}
+    for section, numbers in _sections(robot.friction, joints).items():
+        parts[section] = [names[k] for k in numbers]
+        found = {}
+        for kind in _TERMS:
+            whole = ((values[f"{names[k]}.{kind}"], _of_motor(motors[k], kind)) for k in numbers)
+            found[kind] = [max(value - motor, 0.0) for value, motor in whole]
+        old = getattr(before, section, None) or JointFriction()
+        sliding = joints[numbers[0]].unit == "m"
+        found |= _bend(fit, numbers)
+        update = {k: _stated(old, k, v, sliding=sliding) for k, v in found.items()}
+        changes[section] = old.model_copy(update=update)
+    for section in (*slides(mechanism), BALLS):
+        if f"{section}.coulomb" in values:
+            parts[section] = [section]
+            kind = JointFriction if section == BALLS else SlideFriction
+            old = getattr(before, section) or kind()
+            update = {k: _stated(old, k, [values[f"{section}.{k}"]]) for k in _TERMS}
+            changes[section] = old.model_copy(update=update)
+    keys = (*_TERMS, "saturating", "saturating_speed")
     return before.model_copy(update=changes), {
-        f"friction.{section}.{key}": [f"{part}.{key}" for part in parts.get(section, first)]
-        for section in changes
+        f"friction.{section}.{key}": [f"{part}.{key}" for part in own]
+        for section, own in parts.items()
         for key in keys
     }
+
+
+def _sections(friction: Friction | None, joints: Sequence[Coordinate]) -> dict[str, list[int]]:
+    """The drives, from 0, of each table of friction; of that of a group, all of the group."""
+    used: dict[str, list[int]] = {}
+    for k, joint in enumerate(joints):
+        used.setdefault(friction_of(friction, joint)[0], []).append(k)
+    groups = {name: [k for k, joint in enumerate(joints) if joint.drive == name] for name in used}
+    return {name: groups[name] or numbers for name, numbers in used.items()}
+
+
+def _stated(
+    section: Section, key: str, values: Sequence[float], *, sliding: bool = False
+) -> float | tuple[float, ...]:
+    """`values` as `section` states them: one each, or their mean; in the unit of their joints."""
+    rules = rules_of(section, key)
+    assert rules is not None, "friction is a quantity"
+    each = rules.shape == "drives"
+    found = tuple(map(float, values)) if each else (float(np.mean(values)),)
+    if sliding and rules.sliding is not None:
+        found = tuple(Measured(value, rules.sliding) for value in found)
+    return found if each else found[0]
 
 
 def _of_motor(motor: Motor | None, kind: str) -> float:
@@ -125,75 +159,97 @@ def _of_motor(motor: Motor | None, kind: str) -> float:
     return reflected_damping(motor) if kind == "viscous" else (ratio(motor) or 0.0) * motor.coulomb
 
 
-def _bend(fit: ConsistentFit, drives: Sequence[int]) -> dict[str, object]:
-    """Saturating friction of drives that share it: the mean."""
-    found = [fit.saturating[k] for k in drives if k in fit.saturating]
-    if not found:
-        return {}
-    A, w = np.mean(found, axis=0)
-    return {"saturating": float(A), "saturating_speed": float(w)}
+def _bend(fit: ConsistentFit, numbers: Sequence[int]) -> dict[str, list[float]]:
+    """Saturating friction of each of the drives `numbers`, if it has one."""
+    found = [fit.saturating[k] for k in numbers if k in fit.saturating]
+    keys = ("saturating", "saturating_speed")
+    return {key: [float(pair[i]) for pair in found] for i, key in enumerate(keys) if found}
 
 
-def _motors(robot: Robot, values: Mapping[str, float]) -> tuple[object, dict[str, list[str]]]:
+def _motors(
+    robot: Robot, mechanism: AbstractMechanism, values: Mapping[str, float]
+) -> tuple[object, dict[str, list[str]]]:
     """The section on motors with rotors, None if there is nothing new; parameters of each key."""
-    found: dict[str, list[float]] = {}
-    for name, value in values.items():
-        match = re.fullmatch(r"drive_(\d)\.rotor", name)
-        if match is not None:
-            found.setdefault("axis4" if match[1] == "4" else "drives", []).append(value)
+    joints, found = mechanism.joint_coordinates, {}
+    for part, k in drive_parts(mechanism).items():
+        if f"{part}.rotor" in values:
+            found.setdefault(motor_of(robot.motors, joints[k])[0], {})[f"{part}.rotor"] = joints[k]
     if robot.motors is None or not found:
         return None, {}
     changes = {}
-    for section, rotors in found.items():
-        motor = getattr(robot.motors, section)
+    for table, rotors in found.items():
+        motor = getattr(robot.motors, table)
         assert isinstance(motor, Motor)
-        changes[section] = motor.model_copy(update={"reflected_inertia": float(np.mean(rotors))})
-    drives = {"axis4": [4], "drives": [1, 2, 3]}
-    keys = {
-        f"motors.{section}.reflected_inertia": [f"drive_{k}.rotor" for k in drives[section]]
-        for section in found
-    }
+        sliding = all(joint.unit == "m" for joint in rotors.values())
+        inertia = _stated(motor, _ROTOR, [values[name] for name in rotors], sliding=sliding)
+        changes[table] = motor.model_copy(update={_ROTOR: inertia})
+    keys = {f"motors.{table}.{_ROTOR}": list(rotors) for table, rotors in found.items()}
     return robot.motors.model_copy(update=changes), keys
 
 
 def with_arms(robot: Robot, arms: BaseFit, logs: Sequence[Table]) -> Robot:
     """`robot` with what its arms told alone: means of their moments, friction of each drive."""
     found = dict(zip(arms.base.formulas(), map(float, arms.read), strict=True))
-    old = robot.bodies.arm.ten_parameters  # pyright: ignore[reportOptionalMemberAccess, reportAttributeAccessIssue]
+    mechanism = build(robot)
+    tens = _moments_of_arms(robot, mechanism, found)
+    before, turning = robot.friction or Friction(), turning_arms(mechanism)
+    joints, names = mechanism.joint_coordinates, list(drive_parts(mechanism))
+    motors = drive_motors(robot, joints)
+    rubbing = {}
+    for section, numbers in _sections(robot.friction, joints).items():
+        old, update = getattr(before, section, None) or JointFriction(), {}
+        if not turning.keys() >= set(numbers):
+            continue
+        for kind in _TERMS:
+            stated = getattr(old, kind)
+            update[kind] = tuple(
+                max(found[f"{names[k]}.{kind}"] - _of_motor(motors[k], kind), 0.0)
+                if f"{names[k]}.{kind}" in found
+                else stated[i if len(stated) > 1 else 0]
+                for i, k in enumerate(numbers)
+            )
+        rubbing[section] = old.model_copy(update=update)
+    changes = {
+        "bodies": _with_bodies(robot, {part: _body(ten) for part, ten in tens.items()}),
+        "friction": before.model_copy(update=rubbing),
+    }
+    told = "identified from the arms alone: " + ", ".join(PurePath(t.place).name for t in logs)
+    keys = [f"bodies.{part}.{key}" for part in tens for key in ("first_moment", _INERTIA)]
+    keys += [f"friction.{section}.{kind}" for section in rubbing for kind in _TERMS]
+    return _renewed(robot, changes, dict.fromkeys(keys, told))
 
-    motors = drive_motors(robot, 3)
 
-    def mean(name: str, default: float) -> float:
-        known = [found[f"arm_{i}.{name}"] for i in (1, 2, 3) if f"arm_{i}.{name}" in found]
-        for i, motor in enumerate(motors, 1):
-            both = f"arm_{i}.{name} + drive_{i}.rotor"
+def _moments_of_arms(
+    robot: Robot, mechanism: AbstractMechanism, found: Mapping[str, float]
+) -> dict[str, np.ndarray]:
+    """Ten parameters of each section on arms; the mean of those that share it."""
+    joints, names = mechanism.joint_coordinates, list(drive_parts(mechanism))
+    motors = drive_motors(robot, joints)
+    own, alike = own_sections(robot, mechanism), {}
+    for k, body in turning_arms(mechanism).items():
+        part = mechanism.parts[mechanism.bodies.index(body)].part
+        alike.setdefault(body if body in own else part, {})[k] = body
+
+    def mean(bodies: Mapping[int, str], name: str, default: float) -> float:
+        known = []
+        for k, body in bodies.items():
+            alone, both, motor = f"{body}.{name}", f"{body}.{name} + {names[k]}.rotor", motors[k]
+            if alone in found:
+                known.append(found[alone])
             if both in found and motor is not None:
                 known.append(found[both] - reflected_inertia(motor))
         return float(np.mean(known)) if known else default
 
-    ten = np.array(old)
-    ten[[1, 3]] = mean("mc_x", old[1]), mean("mc_z", old[3])
-    ten[5] = mean("yy", old[5])
-    ten[6] += ten[5] - old[5]  # a slender arm has zz = yy
-    changes: dict[str, object] = {
-        "bodies": robot.bodies.model_copy(update={"arm": _body(ten)})  # pyright: ignore[reportOptionalMemberAccess]
-    }
-    before = robot.friction or Friction()
-    drives = before.drives or JointFriction()
-    rubbing = {}
-    for key in ("coulomb", "viscous"):
-        stated = getattr(drives, key)
-        rubbing[key] = tuple(
-            max(found[f"drive_{i}.{key}"] - _of_motor(motors[i - 1], key), 0.0)
-            if f"drive_{i}.{key}" in found
-            else stated[i - 1 if len(stated) > 1 else 0]
-            for i in (1, 2, 3)
-        )
-    changes["friction"] = before.model_copy(update={"drives": drives.model_copy(update=rubbing)})
-    told = "identified from the arms alone: " + ", ".join(PurePath(t.place).name for t in logs)
-    keys = ["bodies.arm.first_moment", "bodies.arm.inertia_at_origin"]
-    keys += [f"friction.drives.{key}" for key in rubbing]
-    return _renewed(robot, changes, dict.fromkeys(keys, told))
+    tens = {}
+    for section, bodies in alike.items():
+        stated = robot.require(f"bodies.{section}", "the identification of arms")
+        assert isinstance(stated, Body)
+        old, ten = stated.ten_parameters, np.array(stated.ten_parameters)
+        ten[[1, 3]] = mean(bodies, "mc_x", old[1]), mean(bodies, "mc_z", old[3])
+        ten[5] = mean(bodies, "yy", old[5])
+        ten[6] += ten[5] - old[5]  # a slender arm has zz = yy
+        tens[section] = ten
+    return tens
 
 
 def _renewed(robot: Robot, changes: Mapping[str, object], sources: Mapping[str, str]) -> Robot:

@@ -96,23 +96,41 @@ def base_fit(
     noise = spread(target, target, robust=False) if sigma is None else sigma
     weights = np.ones(tau.shape)
     values, covariance = np.zeros(base.rank), np.eye(base.rank)
+    first = noise
+    basis = _basis(Y, first)
     for _ in range(_ROUNDS):
         before = values
-        values, covariance = _solved(Y, target, np.sqrt(weights) / noise)
+        values, covariance = _solved(basis, target, first, np.sqrt(weights) * first / noise)
         residual = target - Y @ values
         if sigma is None:
             freedom = np.sqrt(tau.size / max(tau.size - base.rank, 1))
             noise = spread(residual, target, robust) * freedom
         weights = huber_weights(residual, noise) if robust else weights
-        if np.abs(values - before).max() <= 1e-10 * np.abs(values).max():
+        if np.abs(values - before).max() <= 1e-8 * np.abs(values).max():
             break
     return BaseFit(base, values, covariance, noise, weights)
 
 
-def _solved(Y: np.ndarray, target: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Least squares with row weights w, by QR of columns of length one."""
-    rows = (Y * w[:, :, None]).reshape(-1, Y.shape[-1])
+class _Basis(NamedTuple):
+    """Columns of Y made orthonormal, once: with weights they stay well conditioned."""
+
+    Q: Float[np.ndarray, "rows r"]
+    back: Float[np.ndarray, "r r"]  #: from coefficients of Q to B
+
+
+def _basis(Y: np.ndarray, noise: np.ndarray) -> _Basis:
+    """Of rows divided by the noise of their drives."""
+    rows = (Y / noise[:, None]).reshape(-1, Y.shape[-1])
     lengths = np.maximum(np.linalg.norm(rows, axis=0), 1e-300)
     Q, R = np.linalg.qr(rows / lengths)
-    inverse = np.linalg.inv(R) / lengths[:, None]
-    return inverse @ (Q.T @ (target * w).ravel()), inverse @ inverse.T
+    return _Basis(Q, np.linalg.inv(R) / lengths[:, None])
+
+
+def _solved(
+    basis: _Basis, target: np.ndarray, noise: np.ndarray, w: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Least squares with row weights w of rows divided by `noise`."""
+    weighted = basis.Q * (w**2).ravel()[:, None]
+    inverse = np.linalg.inv(weighted.T @ basis.Q)
+    covariance = basis.back @ inverse @ basis.back.T
+    return basis.back @ (inverse @ (weighted.T @ (target / noise).ravel())), covariance

@@ -22,10 +22,10 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from triskele.description.schema import Limits
+from triskele.kinematics.coordinates import tool_frame
 from triskele.kinematics.mechanism import AbstractMechanism
 from triskele.kinematics.reach import slack
-from triskele.numerics import batch, stacked
-from triskele.spatial.vectors import Frame
+from triskele.numerics import AnyArray, batch, stacked
 
 _WAYS = 32  #: poses in a batch: on a straight way, and again in the step that holds the border
 _SLIDES = 12
@@ -45,7 +45,7 @@ class Border:
     def __init__(self, mechanism: AbstractMechanism, limits: Limits) -> None:
         """Nothing is compiled before the first question."""
         self._unit = np.asarray(stacked(mechanism.scales().platform))  # m per unit of coordinates
-        self._size = float(np.asarray(mechanism.scales().loops[0]))
+        self._size = float(np.asarray(mechanism.size))
         self._slack = batch(eqx.Partial(slack, mechanism, limits))
 
     def nearest(self, start: Pose, target: Pose) -> Pose:
@@ -113,34 +113,26 @@ class Border:
 @eqx.filter_jit
 def pose_of(
     mechanism: AbstractMechanism,
-    position: Float[Array, "3"],
-    rotation: Float[Array, "3 3"],
-    guess: Float[Array, " m"],
-) -> Float[Array, " m"]:
+    position: Float[AnyArray, "3"],
+    rotation: Float[AnyArray, "3 3"],
+    guess: Float[AnyArray, " m"],
+) -> Float[AnyArray, " m"]:
     """Platform coordinates whose tool frame is nearest to the one given, from `guess` on.
 
-    A platform that cannot turn, or not go there, leaves the rest: least squares of position, and
-    of rotation times a fifth of the size of the robot.
+    A platform that cannot go there leaves the rest: least squares of position, and of rotation
+    times a fifth of the size of the robot, of which one without angles to choose makes nothing.
     """
-    unit, size = stacked(mechanism.scales().platform), mechanism.scales().loops[0]
+    unit = stacked(mechanism.scales().platform)
+    turning = any(c.unit == "rad" for c in mechanism.platform_coordinates)
+    lever = mechanism.size / 5 if turning else 0.0
 
-    def gap(y: Float[Array, " m"]) -> Float[Array, "12"]:
+    def gap(y: Float[AnyArray, " m"]) -> Float[AnyArray, "12"]:
         frame = tool_frame(mechanism, tuple(y / unit))
         turned = jnp.stack([stacked(axis) for axis in (frame.x, frame.y, frame.z)], axis=1)
-        return jnp.concatenate(
-            [stacked(frame.p) - position, size / 5 * (turned - rotation).ravel()]
-        )
+        return jnp.concatenate([stacked(frame.p) - position, lever * (turned - rotation).ravel()])
 
-    def step(_: Int[Array, ""], y: Float[Array, " m"]) -> Float[Array, " m"]:
+    def step(_: Int[Array, ""], y: Float[AnyArray, " m"]) -> Float[AnyArray, " m"]:
         J = jax.jacfwd(gap)(y)
         return y - jnp.linalg.solve(J.T @ J + 1e-9 * jnp.eye(len(y)), J.T @ gap(y))
 
     return jax.lax.fori_loop(0, _FITS, step, guess * unit) / unit
-
-
-def tool_frame(mechanism: AbstractMechanism, x: tuple) -> Frame:
-    """The frame of what carries the tool: the flange if it turns, or else the platform."""
-    if "end_effector" not in mechanism.bodies:
-        return mechanism.platform_pose(x)
-    poses = mechanism.body_poses(mechanism.inverse(x).components, x)
-    return poses[mechanism.bodies.index("end_effector")]

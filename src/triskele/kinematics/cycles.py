@@ -1,34 +1,43 @@
 """Motions that fit a robot: where to start, and whether it can follow.
 
-The pick level is where the robot works: a quarter above the floor of its guaranteed
-workspace if the file has one, else home. Ways run along y, centred on the axis.
+Ways up, across and down rise along z, or along the coordinate that moves the tool against gravity;
+they cross along y, or the other length of a plane. They are where the robot works: on the axis of
+its guaranteed workspace, a quarter above the floor, if the file has one, else about home.
 """
 
 from typing import NamedTuple
 
 import equinox as eqx
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Float
 
 from triskele.description.schema import Limits, Robot
 from triskele.errors import InputError, OutOfReach
 from triskele.kinematics import motion as motions
 from triskele.kinematics.build import build
+from triskele.kinematics.coordinates import (
+    UP,
+    across,
+    lengths,
+    lifting,
+    turner,
+    vertical,
+)
 from triskele.kinematics.mechanism import AbstractMechanism
 from triskele.kinematics.motion import Motion, Real
 from triskele.kinematics.path import Rounded, positive
 from triskele.kinematics.reach import slack, worst_slack
 from triskele.kinematics.velocity import joint_motion, platform_motion
-from triskele.numerics import Scalar, Scalars, stacked, tabulate
+from triskele.numerics import AnyArray, Scalar, Scalars, stacked, tabulate
 
 
 class JointMotion(NamedTuple):
     """Joint coordinates and their derivatives along a motion, (N, n) each."""
 
-    q: Float[Array, "N n"]
-    qd: Float[Array, "N n"]
-    qdd: Float[Array, "N n"]
-    qddd: Float[Array, "N n"]
+    q: Float[AnyArray, "N n"]
+    qd: Float[AnyArray, "N n"]
+    qdd: Float[AnyArray, "N n"]
+    qddd: Float[AnyArray, "N n"]
 
 
 def pick_and_place(
@@ -42,17 +51,27 @@ def pick_and_place(
     back: bool = False,
     rate: Real = 1000.0,
 ) -> Motion:
-    """Up, across and down in `duration` [s], over `length` by `height` [m] at z = `level`.
+    """Up, across and down in `duration` [s], over `length` by `height` [m] at the height `level`.
 
     Without numbers: half as long as the workspace is wide, and a quarter of that high.
     """
-    length = _width(robot) / 2 if length is None else float(positive("length", length, "m"))
+    mechanism = build(robot)
+    coordinates, up = mechanism.platform_coordinates, lifted(robot, mechanism)
+    wide = _width(robot, mechanism)
+    length = wide / 2 if length is None else float(positive("length", length, "m"))
     height = length / 4 if height is None else height
-    start = _pick_level(robot, level)
-    end = start.copy()
-    start[1], end[1] = -length / 2, length / 2
+    start = _pick_level(robot, mechanism, up, level)
+    half = length / 2 * np.eye(len(start))[across(coordinates, up)]
     return motions.pick_and_place(
-        start, end, height=height, duration=duration, radius=radius, back=back, rate=rate
+        start - half,
+        start + half,
+        height=height,
+        duration=duration,
+        radius=radius,
+        back=back,
+        rate=rate,
+        up=up,
+        coordinates=coordinates,
     )
 
 
@@ -65,10 +84,38 @@ def rating_cycle(
     cycles: int = 1,
     rate: Real = 1000.0,
 ) -> Motion:
-    """The 25/305/25 mm cycle at z = `level` [m], `duration` [s] there and back."""
-    start = _pick_level(robot, level)
-    start[1] = -0.305 / 2
-    return motions.rating_cycle(start, duration=duration, turn=turn, cycles=cycles, rate=rate)
+    """The 25/305/25 mm cycle at the height `level` [m], `duration` [s] there and back."""
+    mechanism = build(robot)
+    coordinates, up = mechanism.platform_coordinates, lifted(robot, mechanism)
+    start = _pick_level(robot, mechanism, up, level)
+    start[across(coordinates, up)] -= 0.305 / 2
+    return motions.rating_cycle(
+        start,
+        duration=duration,
+        turn=turn,
+        cycles=cycles,
+        rate=rate,
+        up=up,
+        turned=turned(robot, mechanism, up) if turn else None,
+        coordinates=coordinates,
+    )
+
+
+def lifted(robot: Robot, mechanism: AbstractMechanism) -> str:
+    """The coordinate along which a pick goes up, or an error if there is none, or no way across."""
+    up = vertical(mechanism, robot.gravity)
+    if up is None or len(lengths(mechanism.platform_coordinates)) < 2:
+        lacking = "z" if up is None else "x or y"
+        raise InputError(f"{robot.name} does not move along {lacking}; a pick needs x or y, and z.")
+    return up
+
+
+def turned(robot: Robot, mechanism: AbstractMechanism, up: str) -> str:
+    """The angle that turns the tool about `up`, or an error if there is none."""
+    name = turner(mechanism, up)
+    if name is None:
+        raise InputError(f"The tool of {robot.name} does not turn about {up}.")
+    return name
 
 
 def way_of(motion: Motion) -> Rounded:
@@ -91,7 +138,7 @@ def joint_sine(
     `amplitude` [rad, m] and `phase` [rad] of each joint, `frequency` [Hz].
     """
     home = mechanism.inverse(mechanism.home()).components
-    names = tuple(c.name for c in mechanism.platform_coordinates)
+    named = mechanism.platform_coordinates
     q = motions.sine(
         stacked(home),
         amplitude,
@@ -99,13 +146,13 @@ def joint_sine(
         phase=phase,
         duration=duration,
         rate=rate,
-        coordinates=names,  # in their place: joints have as many
+        coordinates=named,  # in their place: joints have as many
     )
     arrays = (np.asarray(part) for part in (q.x, q.xd, q.xdd, q.xddd))
     parts, margin = tabulate(eqx.Partial(_platform, mechanism))(*arrays)
     if not np.min(np.asarray(margin)) > 0:
         raise OutOfReach("The joints move to where the loops cannot be closed; move them less.")
-    return Motion(q.t, *(stacked(part) for part in parts), coordinates=names)
+    return Motion(q.t, *(stacked(part) for part in parts), coordinates=named)
 
 
 def _platform(
@@ -132,11 +179,13 @@ def _joints(mechanism: AbstractMechanism, x: Scalars, *rates: Scalars) -> tuple[
 
 def check_coordinates(mechanism: AbstractMechanism, motion: Motion) -> None:
     """Raise InputError unless `motion` is in the coordinates of the mechanism."""
-    names = tuple(c.name for c in mechanism.platform_coordinates)
-    if motion.coordinates != names:
+    given, own = motion.coordinates, mechanism.platform_coordinates
+    if [tuple(c) for c in given] != [tuple(c) for c in own]:
+        same = [c.name for c in given] == [c.name for c in own]
+        shown = [f"{c.name} [{c.unit}]" if same else c.name for c in (*given, *own)]
         raise InputError(
-            f"The motion is in {', '.join(motion.coordinates)}; this robot moves in "
-            f"{', '.join(names)}."
+            f"The motion is in {', '.join(shown[: len(given)])}; this robot moves in "
+            f"{', '.join(shown[len(given) :])}."
         )
 
 
@@ -159,23 +208,23 @@ def check_motion(mechanism: AbstractMechanism, limits: Limits, motion: Motion) -
         )
 
 
-def _pick_level(robot: Robot, level: Real | None) -> np.ndarray:
-    """The pose on the axis at the pick level, psi = 0."""
-    mechanism = build(robot)
-    if tuple(c.name for c in mechanism.platform_coordinates[:3]) != ("x", "y", "z"):
-        raise InputError(f"{robot.name} does not move in x, y and z; choose another motion.")
+def _pick_level(
+    robot: Robot, mechanism: AbstractMechanism, up: str, level: Real | None
+) -> np.ndarray:
+    """Home, or the axis of the guaranteed workspace, at the pick level."""
+    coordinates, heights = mechanism.platform_coordinates, robot.limits.workspace_height
     pose = np.array([float(np.asarray(value)) for value in mechanism.home()])
-    pose[:2] = 0.0
-    heights = robot.limits.workspace_height
+    k = lifting(coordinates, up)
+    if heights is not None and up == UP:
+        pose[[c.name in ("x", "y") for c in coordinates]] = 0.0
+        pose[k] = heights[0] + (heights[1] - heights[0]) / 4
     if level is not None:
-        pose[2] = level
-    elif heights is not None:
-        pose[2] = heights[0] + (heights[1] - heights[0]) / 4
+        pose[k] = level
     return pose
 
 
-def _width(robot: Robot) -> float:
-    """Diameter of the guaranteed workspace [m], or what a Delta usually has."""
+def _width(robot: Robot, mechanism: AbstractMechanism) -> float:
+    """Diameter of the guaranteed workspace [m], or the size of the robot."""
     if robot.limits.workspace_radius is not None:
         return 2 * robot.limits.workspace_radius
-    return float(np.mean(getattr(robot.geometry, "rod_length", (1.0,))))
+    return float(np.asarray(mechanism.size))

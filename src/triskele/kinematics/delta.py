@@ -15,9 +15,8 @@ A rod of length d_i closes the loop:
     c_i(q, x) = (s_i . s_i - d_i^2) / 2 = 0                                            (2)
 
 A pair of rods has the same s_i, shifted by +-w/2 along v_i: it keeps the platform level.
-With a telescope (axis 4) the flange turns by psi = q_4 about z, and c_4 = psi - q_4. The
-bar hangs between cardans at height z_U above O and z_L above the platform, both in Z
-arrangement, so that the flange turns exactly as the motor does. Its length and direction:
+With a telescope (axis 4, `telescope.py`) the flange turns by psi = q_4 about z, and
+c_4 = psi - q_4. The length and direction of its bar:
 
     l t = (0, 0, z_U) - x - (0, 0, z_L)                                                (3)
 
@@ -26,9 +25,7 @@ Body frames (columns are axes in O):
     arm           origin R_i u_i; x = a_i, y = v_i
     rod           origin at its upper ball; x = e_i = s_i / d_i, z = n_i
     connector     midway between its hinges, h from the balls; x = v_i, z = n_i
-    platform      origin x; axes of O        end_effector   the same, turned by psi about z
-    telescope     Rz(psi) Rx(b) Ry(c), z = t; upper part at the upper cardan, lower part at
-                  the lower one
+    platform      origin x; axes of O
 
 with n_i = (e_u k - e_k u_i) / sqrt(e_u^2 + e_k^2), the normal of the pair (e_u = e_i . u_i).
 
@@ -36,20 +33,40 @@ Reference: R. Clavel, Conception d'un robot parallele rapide, thesis 925, EPFL, 
 """
 
 import dataclasses
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import equinox as eqx
-import jax.numpy as jnp
-from jaxtyping import Array, Float
+import numpy as np
+from jaxtyping import Float
 
+from triskele.kinematics import telescope
 from triskele.kinematics.mechanism import (
+    BUILT,
+    MIRRORED,
     AbstractMechanism,
     Coordinate,
     Joint,
+    Part,
     PositionSolution,
     Scales,
+    Strut,
+    one_each,
 )
-from triskele.numerics import Components, Scalar, Scalars, atan2, safe_norm, safe_sqrt, sincos
+from triskele.kinematics.spheres import three_spheres
+from triskele.numerics import (
+    AnyArray,
+    Components,
+    Scalar,
+    Scalars,
+    atan2,
+    maximum,
+    safe_norm,
+    safe_sqrt,
+    sign,
+    sincos,
+    where,
+)
 from triskele.spatial.vectors import (
     WORLD,
     Frame,
@@ -58,9 +75,7 @@ from triskele.spatial.vectors import (
     combine,
     cross,
     dot,
-    rotation_z,
     scale,
-    subtract,
 )
 
 
@@ -92,19 +107,19 @@ class Delta(AbstractMechanism):
     >>> robot = Delta.symmetric(
     ...     base_radius=0.20, platform_radius=0.05, arm_length=0.30, rod_length=0.70
     ... )
-    >>> q = robot.inverse(jnp.array([0.10, 0.05, -0.60])).checked()
+    >>> q = robot.inverse([0.10, 0.05, -0.60]).checked()
     >>> robot.forward(q).checked().round(9)
-    Array([ 0.1 ,  0.05, -0.6 ], dtype=float64)
+    array([ 0.1 ,  0.05, -0.6 ])
     """
 
-    azimuth: Float[Array, "3"]  #: phi_i [rad], counterclockwise seen from above
-    base_radius: Float[Array, "3"]  #: R_i [m], z axis to motor axis
-    platform_radius: Float[Array, "3"]  #: r_i [m], platform centre to mid-wrist
-    arm_length: Float[Array, "3"]  #: L_i [m], motor axis to elbow
-    rod_length: Float[Array, "3"]  #: d_i [m], elbow to wrist
-    rod_spacing: Float[Array, ""] | None = None  #: w [m]; None: one rod per limb
-    connector_offset: Float[Array, ""] | None = None  #: h [m]; None: no connecting rods
-    telescope: Float[Array, "2"] | None = None  #: z_U, z_L [m]; None: no axis 4
+    azimuth: Float[AnyArray, "3"]  #: phi_i [rad], counterclockwise seen from above
+    base_radius: Float[AnyArray, "3"]  #: R_i [m], z axis to motor axis
+    platform_radius: Float[AnyArray, "3"]  #: r_i [m], platform centre to mid-wrist
+    arm_length: Float[AnyArray, "3"]  #: L_i [m], motor axis to elbow
+    rod_length: Float[AnyArray, "3"]  #: d_i [m], elbow to wrist
+    rod_spacing: Scalar | None = None  #: w [m]; None: one rod per limb
+    connector_offset: Scalar | None = None  #: h [m]; None: no connecting rods
+    telescope: Float[AnyArray, "2"] | None = None  #: z_U, z_L [m]; None: no axis 4
     working_mode: tuple[int, ...] = eqx.field(static=True, default=(1, 1, 1))
     assembly_mode: int = eqx.field(static=True, default=1)
 
@@ -120,12 +135,12 @@ class Delta(AbstractMechanism):
     ) -> "Delta":
         """The nominal robot: three identical limbs, 120 degrees apart. Lengths in m."""
         return cls(
-            azimuth=jnp.arange(3.0) * 2 * jnp.pi / 3,
-            base_radius=jnp.full(3, base_radius, float),
-            platform_radius=jnp.full(3, platform_radius, float),
-            arm_length=jnp.full(3, arm_length, float),
-            rod_length=jnp.full(3, rod_length, float),
-            rod_spacing=None if rod_spacing is None else jnp.asarray(rod_spacing, float),
+            azimuth=np.arange(3.0) * 2 * np.pi / 3,
+            base_radius=np.full(3, base_radius, float),
+            platform_radius=np.full(3, platform_radius, float),
+            arm_length=np.full(3, arm_length, float),
+            rod_length=np.full(3, rod_length, float),
+            rod_spacing=None if rod_spacing is None else np.asarray(rod_spacing, float),
         )
 
     # Names
@@ -133,8 +148,8 @@ class Delta(AbstractMechanism):
     @property
     def joint_coordinates(self) -> tuple[Coordinate, ...]:
         """q1, q2, q3, and q4 of the telescope."""
-        count = 3 if self.telescope is None else 4
-        return tuple(Coordinate(f"q{i + 1}", "rad") for i in range(count))
+        arms = tuple(Coordinate(f"q{i}", "rad", "joint_angle") for i in (1, 2, 3))
+        return arms if self.telescope is None else (*arms, telescope.DRIVE)
 
     @property
     def platform_coordinates(self) -> tuple[Coordinate, ...]:
@@ -145,19 +160,37 @@ class Delta(AbstractMechanism):
     @property
     def passive_coordinates(self) -> tuple[Coordinate, ...]:
         """Tilt of each rod out of its limb plane, and length of the telescope."""
-        tilts = tuple(Coordinate(f"tilt_{i}", "rad") for i in (1, 2, 3))
-        return tilts if self.telescope is None else (*tilts, Coordinate("telescope", "m"))
+        tilts = tuple(
+            Coordinate(f"tilt_{i}", "rad", "rod_tilt", f"tilt of rod {i}") for i in (1, 2, 3)
+        )
+        return tilts if self.telescope is None else (*tilts, telescope.PASSIVE)
 
     @property
-    def bodies(self) -> tuple[str, ...]:
+    def parts(self) -> tuple[Part, ...]:
         """Arms, rods, connectors, platform, end effector and telescope."""
-        names = [f"arm_{i}" for i in (1, 2, 3)] + [name for name, _, _ in self._rod_places()]
+        found = [Part(f"arm_{i}", "arm", "arm") for i in (1, 2, 3)]
+        found += [Part(name, "rod", "rod") for name, _, _ in self._rod_places()]
         if self.connector_offset is not None:
-            names += [f"connector_{i}{end}" for i in (1, 2, 3) for end in "ab"]
-        names.append("platform")
-        if self.telescope is not None:
-            names += ["end_effector", "telescope_upper", "telescope_lower"]
-        return tuple(names)
+            names = (f"connector_{i}{end}" for i in (1, 2, 3) for end in "ab")
+            found += [Part(name, "connector", "connector") for name in names]
+        found.append(Part("platform", "platform", "plate"))
+        return tuple(found) if self.telescope is None else (*found, *telescope.PARTS)
+
+    @property
+    def carrier(self) -> str:
+        """The flange, if it turns."""
+        return "platform" if self.telescope is None else telescope.CARRIER
+
+    @property
+    def flange(self) -> str:
+        """The bearing of the flange, if it turns."""
+        return "" if self.telescope is None else telescope.FLANGE
+
+    @property
+    def struts(self) -> tuple[Strut, ...]:
+        """The rods."""
+        names = (name for name, _, _ in self._rod_places())
+        return tuple(Strut(name, f"elbow_{name}", f"wrist_{name}") for name in names)
 
     # Position
 
@@ -183,6 +216,7 @@ class Delta(AbstractMechanism):
 
         and working mode -1, elbow inwards, has -h.
         """
+        x = one_each(x, self.platform_coordinates)
         angles, margins = [], []
         for limb, mode in zip(self._limbs(), self.working_mode, strict=True):
             u, v = limb.u, limb.v
@@ -192,7 +226,7 @@ class Delta(AbstractMechanism):
             k = (square + s_v * s_v + (limb.L * limb.L - limb.d * limb.d)) / (2 * limb.L)
             h = mode * safe_sqrt(square - k * k)
             angles.append(atan2(-h * s_u - k * s_k, k * s_u - h * s_k))
-            margins.append(1 - jnp.abs(k) / safe_norm(square))
+            margins.append(1 - abs(k) / safe_norm(square))
         if self.telescope is not None:
             angles.append(x[3])
         return PositionSolution(tuple(angles), tuple(margins))
@@ -200,39 +234,29 @@ class Delta(AbstractMechanism):
     def forward(self, q: Components) -> PositionSolution:
         """Platform coordinates [m, rad] reached with joints at `q` [rad], platform below.
 
-        (2) puts x on three spheres, of radii d_i and centres p_i. With u = p_2 - p_1,
-        v = p_3 - p_1 and n = u x v, which points up as built,
-
-            x = p_1 + m - sqrt(d_1^2 - m.m) n / |n|
-
-        where m, in the plane of the centres, satisfies the two differences of (2):
-        m.u = (u.u + d_1^2 - d_2^2) / 2 and m.v = (v.v + d_1^2 - d_3^2) / 2. Assembly mode
-        -1 is the mirror image in that plane. In line, the centres leave x undetermined.
+        (2) puts x on three spheres of radii d_i, see `spheres.py`. Assembly mode -1 is the mirror
+        image in the plane of their centres.
         """
-        limbs = self._limbs()
-        p1, p2, p3 = (
+        q = one_each(q, self.joint_coordinates)
+        centres = [
             combine((limb.R - limb.r + limb.L * c, limb.u), (-limb.L * s, _K))
-            for limb, (s, c) in zip(limbs, (sincos(angle) for angle in q[:3]), strict=True)
-        )
-        d1, d2, d3 = (limb.d for limb in limbs)
-        u, v = subtract(p2, p1), subtract(p3, p1)
-        n = cross(u, v)
-        size = safe_norm(dot(n, n))
-        m_u = (dot(u, u) + d1 * d1 - d2 * d2) / 2
-        m_v = (dot(v, v) + d1 * d1 - d3 * d3) / 2
-        m = scale(1 / (size * size), combine((m_u, cross(v, n)), (m_v, cross(n, u))))
-        height_sq = d1 * d1 - dot(m, m)
+            for limb, (s, c) in zip(self._limbs(), map(sincos, q[:3]), strict=True)
+        ]
         side = self.assembly_mode * self.orientation()
-        drop = side * safe_sqrt(height_sq) / size
-        x = combine((1.0, p1), (1.0, m), (drop, n))
+        x, margin = three_spheres(centres, tuple(self.rod_length), side)
         turn = () if self.telescope is None else (q[3],)
-        return PositionSolution((*x, *turn), (height_sq / (d1 * d1),))
+        return PositionSolution((*x, *turn), (margin,))
 
-    def assembly_modes(self, q: Components) -> Float[Array, "modes m"]:
+    def assemblies(self) -> Mapping[str, AbstractMechanism]:
+        """As built, and in the other assembly mode."""
+        modes = ((BUILT, 1), (MIRRORED, -1))
+        return {name: dataclasses.replace(self, assembly_mode=mode) for name, mode in modes}
+
+    def assembly_modes(self, q: Components) -> Float[AnyArray, "modes m"]:
         """The platform below the plane of the elbows, as built, and above it."""
         both = [dataclasses.replace(self, assembly_mode=mode).forward(q) for mode in (1, -1)]
         closed = [mode.value for mode in both if mode.margin >= 0]
-        return jnp.stack(closed) if closed else jnp.empty((0, len(self.platform_coordinates)))
+        return np.stack(closed) if closed else np.empty((0, len(self.platform_coordinates)))
 
     def passive(self, q: Components, x: Components) -> Scalars:
         """Tilts of the rods [rad], and length of the telescope [m]."""
@@ -240,7 +264,11 @@ class Delta(AbstractMechanism):
         for limb in self._limbs():
             along = x[0] * limb.v[0] + x[1] * limb.v[1]  # s_i . v_i, free of q
             tilts.append(atan2(along, safe_sqrt(limb.d * limb.d - along * along)))
-        return tuple(tilts) if self.telescope is None else (*tilts, self._bar(x)[1])
+        return (
+            tuple(tilts)
+            if self.telescope is None
+            else (*tilts, telescope.bar(self.telescope, x)[1])
+        )
 
     def home(self) -> Scalars:
         """The platform where the arms are level, or else halfway down the axis.
@@ -248,7 +276,7 @@ class Delta(AbstractMechanism):
         On the axis the wrist of a mean limb is rho from its motor, |R - r| across; rho is
         between |L - d| and L + d.
         """
-        level = self.forward((jnp.zeros(()),) * len(self.joint_coordinates))
+        level = self.forward((0.0,) * len(self.joint_coordinates))
         R, r, L, d = (
             length.mean()
             for length in (
@@ -258,13 +286,11 @@ class Delta(AbstractMechanism):
                 self.rod_length,
             )
         )
-        across = jnp.abs(R - r)
-        rho = (jnp.maximum(jnp.abs(L - d), across) + L + d) / 2
-        zero = jnp.zeros(())
-        on_axis = (zero, zero, -safe_sqrt(rho * rho - across * across), zero)
+        across = abs(R - r)
+        rho = (maximum(abs(L - d), across) + L + d) / 2
+        on_axis = (0.0, 0.0, -safe_sqrt(rho * rho - across * across), 0.0)
         return tuple(
-            jnp.where(level.margin > 0, a, b)
-            for a, b in zip(level.components, on_axis, strict=False)
+            where(level.margin > 0, a, b) for a, b in zip(level.components, on_axis, strict=False)
         )
 
     # Bodies
@@ -296,7 +322,7 @@ class Delta(AbstractMechanism):
                     frames.append(Frame(limb.v, y, rod.n, p))
         frames.append(self.platform_pose(x))
         if self.telescope is not None:
-            frames += self._flange_and_bar(x)
+            frames += telescope.frames(self.telescope, x)
         return tuple(frames)
 
     def joints(self) -> tuple[Joint, ...]:
@@ -323,9 +349,27 @@ class Delta(AbstractMechanism):
             upper = "spherical" if self.connector_offset is not None else "universal"
             lower = "universal" if self.rod_spacing is None else "spherical"
             rest += [
-                Joint(f"elbow_{name}", upper, f"arm_{number}", name, elbow, zero, y, z),
                 Joint(
-                    f"wrist_{name}", lower, "platform", name, wrist, (limb.d, 0.0, 0.0), limb.v, z
+                    f"elbow_{name}",
+                    upper,
+                    f"arm_{number}",
+                    name,
+                    elbow,
+                    zero,
+                    y,
+                    z,
+                    friction="balls",
+                ),
+                Joint(
+                    f"wrist_{name}",
+                    lower,
+                    "platform",
+                    name,
+                    wrist,
+                    (limb.d, 0.0, 0.0),
+                    limb.v,
+                    z,
+                    friction="balls",
                 ),
             ]
             if self.connector_offset is not None:
@@ -343,27 +387,9 @@ class Delta(AbstractMechanism):
                         )
                     )
         if self.telescope is not None:
-            z_U, z_L = self.telescope
-            top = (0.0, 0.0, z_U)
-            motors.append(
-                Joint(
-                    "motor_4", "spherical", "base", "telescope_upper", top, zero, z, y, driven=True
-                )
-            )
-            rest += [
-                Joint("slide", "prismatic", "telescope_upper", "telescope_lower", zero, zero, z),
-                Joint(
-                    "cardan",
-                    "universal",
-                    "end_effector",
-                    "telescope_lower",
-                    (0.0, 0.0, z_L),
-                    zero,
-                    (1.0, 0.0, 0.0),
-                    y,
-                ),
-                Joint("flange", "revolute", "platform", "end_effector", zero, zero, z),
-            ]
+            motor, others = telescope.joints(self.telescope, "motor_4")
+            motors.append(motor)
+            rest += others
         return (*motors, *rest)
 
     def scales(self) -> Scales:
@@ -380,7 +406,7 @@ class Delta(AbstractMechanism):
         """-1 for limbs numbered counterclockwise: then det[e_1 e_2 e_3] < 0 below."""
         first, second, third = (limb.u for limb in self._limbs())
         turn = add(add(cross(first, second), cross(second, third)), cross(third, first))
-        return -jnp.sign(turn[2])
+        return -sign(turn[2])
 
     # Parts of the above
 
@@ -388,7 +414,7 @@ class Delta(AbstractMechanism):
         """The three limbs in the letters of the equations."""
         limbs = []
         for i in range(3):
-            s, c = jnp.sin(self.azimuth[i]), jnp.cos(self.azimuth[i])
+            s, c = sincos(self.azimuth[i])
             limbs.append(
                 _Limb(
                     (c, s, 0.0),
@@ -426,29 +452,3 @@ class Delta(AbstractMechanism):
     def _rod_frame(self, limb: _Limb, rod: _Rod, shift: Scalar) -> Frame:
         origin = add(rod.elbow, scale(shift, limb.v))
         return Frame(rod.e, cross(rod.n, rod.e), rod.n, origin)
-
-    def _bar(self, x: Components) -> tuple[Triple, Scalar]:
-        """Direction t and length l [m] of the telescope, equation (3)."""
-        assert self.telescope is not None, "only a Delta with axis 4 has a bar"
-        z_U, z_L = self.telescope
-        span = (-x[0], -x[1], z_U - z_L - x[2])
-        length = safe_norm(dot(span, span))
-        return scale(1 / length, span), length
-
-    def _flange_and_bar(self, x: Components) -> list[Frame]:
-        """End effector and both parts of the telescope.
-
-        In axes turned by psi, t = (sin c, -sin b cos c, cos b cos c).
-        """
-        assert self.telescope is not None, "only a Delta with axis 4 has a bar"
-        z_U, z_L = self.telescope
-        s, c = sincos(x[3])
-        (t_x, t_y, t_z), _ = self._bar(x)
-        sin_c, w_y, w_z = rotation_z(-s, c, (t_x, t_y, t_z))
-        cos_c = safe_norm(w_y * w_y + w_z * w_z)
-        sin_b, cos_b = -w_y / cos_c, w_z / cos_c
-        axis_x = rotation_z(s, c, (cos_c, sin_b * sin_c, -cos_b * sin_c))
-        axis_y = rotation_z(s, c, (0.0, cos_b, sin_b))
-        bar = Frame(axis_x, axis_y, (t_x, t_y, t_z), (0.0, 0.0, z_U))
-        flange = Frame((c, s, 0.0), (-s, c, 0.0), _K, (x[0], x[1], x[2]))
-        return [flange, bar, bar._replace(p=(x[0], x[1], x[2] + z_L))]

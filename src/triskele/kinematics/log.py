@@ -10,7 +10,7 @@ of samples around each: no phase is lost, and noise above the window's own rate 
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 
 from triskele.description.tables import Table
 from triskele.errors import InputError, TableError
@@ -20,6 +20,7 @@ _JITTER = 0.02  #: of a step, that one may differ from the others
 _DEGREE = 4
 LEAST_WINDOW = _DEGREE + 1
 _USUAL_WINDOW = 0.02  #: [s]
+_ENOUGH = 0.6  #: of a window, that must be there
 Series = Float[np.ndarray, "N k"]
 
 
@@ -120,3 +121,47 @@ def derivatives(values: Series, step: float, window: int | None = None) -> tuple
     fit = {"window_length": window, "polyorder": _DEGREE, "delta": step, "axis": 0}
     first, second = (np.asarray(savgol_filter(values, deriv=order, **fit)) for order in (1, 2))
     return first, second
+
+
+def derivatives_with_gaps(
+    values: Series, step: float, window: int, there: Bool[np.ndarray, " N"]
+) -> tuple[Series, Series, Bool[np.ndarray, " N"]]:
+    """The same of samples some of which are not `there`; and where enough of the window is.
+
+    Each window has a polynomial of its own, fitted to the samples that it has.
+
+    >>> t = np.arange(100) * 0.01
+    >>> v, a, enough = derivatives_with_gaps(np.sin(t)[:, None], 0.01, 11, t != 0.5)
+    >>> bool(enough[45]), bool(np.abs(v[45:55, 0] - np.cos(t[45:55])).max() < 1e-6)
+    (True, True)
+    """
+    half = window // 2
+    u = np.arange(-half, half + 1) / half
+    powers = u[:, None] ** np.arange(2 * _DEGREE + 1)
+    seen, known = there.astype(float), np.where(there[:, None], values, 0.0)
+
+    def summed(series: np.ndarray, power: int) -> np.ndarray:
+        return np.convolve(series, powers[::-1, power], mode="full")[half : half + len(series)]
+
+    moments = np.stack([summed(seen, k) for k in range(2 * _DEGREE + 1)], axis=1)
+    order = np.arange(_DEGREE + 1)
+    M = moments[:, order[:, None] + order]
+    count = [np.convolve(seen, side, mode="full")[half : half + len(seen)] for side in _sides(half)]
+    enough = np.min(count, axis=0) >= _DEGREE // 2 + 1
+    enough &= moments[:, 0] >= _ENOUGH * window
+    enough[:half] = enough[len(enough) - half :] = False
+    M[~enough] = np.eye(_DEGREE + 1)
+    first, second = np.zeros(values.shape), np.zeros(values.shape)
+    for k in range(values.shape[1]):
+        middle = np.mean(known[there, k])
+        b = np.stack([summed(known[:, k] - middle * seen, p) for p in range(_DEGREE + 1)], axis=1)
+        solved = np.linalg.solve(M, b[..., None])[..., 0]
+        first[:, k] = solved[:, 1] / (half * step)
+        second[:, k] = 2 * solved[:, 2] / (half * step) ** 2
+    return first, second, enough
+
+
+def _sides(half: int) -> tuple[np.ndarray, np.ndarray]:
+    """The two halves of a window, the sample itself in both."""
+    ahead = np.concatenate([np.ones(half + 1), np.zeros(half)])
+    return ahead, ahead[::-1]

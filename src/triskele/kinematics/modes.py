@@ -10,17 +10,17 @@ three bars that swing in their leg planes. There
 For a given alpha_1, (2) with j = 1 is linear in cos and sin of alpha_2, and of alpha_3: two
 values each. What is left is one function of alpha_1 on four branches, whose roots are found
 by a scan and bisection. A double root, where two modes meet, may be missed.
+
+Other mechanisms have no such form: `searched.py` starts from many random poses.
 """
 
 import dataclasses
 import itertools
 from collections.abc import Callable
 
-import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Float
 from numpy.typing import NDArray
-from scipy.optimize import brentq
 
 from triskele.kinematics.mechanism import AbstractMechanism, PositionSolution
 from triskele.numerics import Components
@@ -39,16 +39,16 @@ def working_modes(
 
 def closing(
     mechanism: AbstractMechanism, q: Components, candidates: Numbers
-) -> Float[Array, "modes m"]:
+) -> Float[np.ndarray, "modes m"]:
     """Those of `candidates` (modes, m) that close the loops, each once."""
     loop = float(max(np.asarray(length) for length in mechanism.scales().loops))
     found: list[Numbers] = []
     for x in candidates:
-        residual = np.abs(np.asarray(mechanism.closure(q, jnp.asarray(x)))).max()
+        residual = np.abs(np.asarray(mechanism.closure(q, x))).max()
         new = all(np.abs(x - other).max() > 1e-6 for other in found)
         if residual < 1e-9 * loop**2 and new:
             found.append(x)
-    return jnp.asarray(np.array(found).reshape(len(found), len(mechanism.scales().platform)))
+    return np.array(found).reshape(len(found), len(mechanism.scales().platform))
 
 
 def level_or_tilted(gamma: Numbers, a: Numbers, b: Numbers, L: Numbers, *, s: Numbers) -> Numbers:
@@ -87,6 +87,8 @@ def level_or_tilted(gamma: Numbers, a: Numbers, b: Numbers, L: Numbers, *, s: Nu
 
 def _roots(function: Callable[[float], float]) -> list[float]:
     """Roots in one turn where `function` changes sign."""
+    from scipy.optimize import brentq  # a fifth of a second to import, and seldom needed
+
     angles = np.linspace(-np.pi, np.pi, _SCAN)
     values = np.array([function(angle) for angle in angles])
     change = np.flatnonzero(values[:-1] * values[1:] <= 0)

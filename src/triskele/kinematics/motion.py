@@ -18,44 +18,61 @@ starts from rest if sum k a_k = 0 and sum k^2 b_k = 0. For frequency responses t
 
 (6) swells and fades smoothly (g) in the first and last tenth, and is followed by rest.
 
-Platform coordinates are called x, y, z [m], psi, theta [rad]; in a table the derivatives
-are xd, xdd, xddd (psid, ...). Everything else is in SI units as well.
+Platform coordinates are those of the mechanism that moves, by name and unit; where nothing is said,
+three are x, y, z [m], and a fourth is psi [rad]. In a table the derivatives are xd, xdd, xddd
+(psid, ...). Everything else is in SI units as well.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import equinox as eqx
 import jax
-import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
 
 from triskele.description.tables import Table
-from triskele.errors import InputError, TableError, did_you_mean
+from triskele.errors import InputError, TableError, UnknownName, did_you_mean
+from triskele.kinematics.coordinates import (
+    UP,
+    Coordinates,
+    coordinates_of,
+    level,
+    lifting,
+    measured,
+    turning,
+)
+from triskele.kinematics.mechanism import Coordinate
 from triskele.kinematics.path import (
     AbstractPath,
     Circle,
     Line,
     Numbers,
     Rounded,
-    Y,
-    Z,
     derivatives_along,
-    horizontal,
+    level_way,
     numbers,
     positive,
 )
+from triskele.numerics import (
+    AnyArray,
+    Numeric,
+    Scalar,
+    floor,
+    library,
+    maximum,
+    minimum,
+    sincos,
+    stacked,
+    where,
+)
+from triskele.units import same_dimension
 
-Law = Callable[[Float[Array, ""]], Float[Array, ""]]
-Position = Callable[[Float[Array, ""]], Float[Array, " m"]]
+Law = Callable[[Scalar], Scalar]
+Position = Callable[[Scalar], Numeric[AnyArray, " m"]]
 Real = float | int
 
-UNITS = {"x": "m", "y": "m", "z": "m", "psi": "rad", "theta": "rad"}
-TRANSLATING = ("x", "y", "z")
-TURNING = ("x", "y", "z", "psi")
-TILTING = ("z", "psi", "theta")
 MOST_SAMPLES = 5_000_000
+_USUAL = ("x", "y", "z", "a", "b", "c", "psi", "theta")  # columns of a table that says no more
 _RATES = ("", "/s", "/s^2", "/s^3")
 
 
@@ -64,23 +81,28 @@ class Motion(eqx.Module):
 
     >>> motion = line([0.0, 0.0, -0.8], [0.2, 0.0, -0.8], duration=0.5, rate=100)
     >>> motion.x.shape, motion.duration
-    ((51, 3), Array(0.5, dtype=float64))
+    ((51, 3), np.float64(0.5))
     """
 
-    t: Float[Array, " N"]  #: [s], rising
-    x: Float[Array, "N m"]  #: [m, rad]
-    xd: Float[Array, "N m"]
-    xdd: Float[Array, "N m"]
-    xddd: Float[Array, "N m"]
-    coordinates: tuple[str, ...] = eqx.field(static=True)  #: names of the columns of x
+    t: Numeric[AnyArray, " N"]  #: [s], rising
+    x: Numeric[AnyArray, "N m"]  #: [m, rad]
+    xd: Numeric[AnyArray, "N m"]
+    xdd: Numeric[AnyArray, "N m"]
+    xddd: Numeric[AnyArray, "N m"]
+    coordinates: Coordinates = eqx.field(static=True)  #: name and unit of each column of x
     path: AbstractPath | None = None  #: what it runs along, once, if it runs along a path
 
     def __check_init__(self) -> None:
-        """Names and columns agree."""
-        _check_coordinates(self.coordinates, self.x.shape[1])
+        """Coordinates and columns agree."""
+        coordinates_of(self.x.shape[1], self.coordinates)
 
     @property
-    def duration(self) -> Float[Array, ""]:
+    def names(self) -> tuple[str, ...]:
+        """Of the coordinates."""
+        return tuple(c.name for c in self.coordinates)
+
+    @property
+    def duration(self) -> Scalar:
         """From the first sample to the last [s]."""
         return self.t[-1] - self.t[0]
 
@@ -88,8 +110,8 @@ class Motion(eqx.Module):
         """Columns t, x, y, z, xd, ..., zddd in SI units, for `description.tables`."""
         columns = {"t": ("s", np.asarray(self.t))}
         for order, values in enumerate((self.x, self.xd, self.xdd, self.xddd)):
-            for name, column in zip(self.coordinates, np.asarray(values).T, strict=True):
-                columns[name + "d" * order] = (UNITS[name] + _RATES[order], column)
+            for (name, unit), column in zip(self.coordinates, np.asarray(values).T, strict=True):
+                columns[name + "d" * order] = (unit + _RATES[order], column)
         return Table(columns, "motion")
 
 
@@ -98,14 +120,14 @@ def sample(
     *,
     duration: Real,
     rate: Real = 1000.0,
-    coordinates: tuple[str, ...] | None = None,
+    coordinates: Sequence[Coordinate] | None = None,
     path: AbstractPath | None = None,
 ) -> Motion:
     """The motion `position(t)` [m, rad] from 0 to `duration` [s], at about `rate` [Hz].
 
-    The step divides the duration evenly, so that the last sample is the end. Without
-    `coordinates`, three are x, y, z and four are x, y, z, psi. An `eqx.Module` as `position`
-    is compiled once for all its numbers, a closure every time.
+    The step divides the duration evenly, so that the last sample is the end. `coordinates` are
+    those of the mechanism that moves; without, three are x, y, z and four are x, y, z, psi. An
+    `eqx.Module` as `position` is compiled once for all its numbers, a closure every time.
     """
     T, f = float(positive("duration", duration, "s")), float(positive("rate", rate, "Hz"))
     if T * f >= MOST_SAMPLES:
@@ -113,39 +135,29 @@ def sample(
             f"{T:g} s at {f:g} Hz are {T * f:.3g} samples; at most {MOST_SAMPLES:,} are made."
         )
     n = max(1, round(T * f)) + 1
-    shape = jax.eval_shape(position, jnp.zeros(())).shape
+    shape = jax.eval_shape(position, jax.ShapeDtypeStruct((), float)).shape
     if len(shape) != 1:
         raise InputError(f"position returns the shape {shape}; one vector was expected.")
-    names = coordinates or (TURNING if shape == (len(TURNING),) else TRANSLATING)
-    _check_coordinates(names, shape[0])
+    named = coordinates_of(shape[0], coordinates)
     t = np.linspace(0, T, n)
     whole = derivatives_along(position, t)
-    return Motion(jnp.asarray(t), *whole, coordinates=names, path=path)
-
-
-def _check_coordinates(names: tuple[str, ...], m: int) -> None:
-    unknown = [name for name in names if name not in UNITS]
-    if unknown:
-        hint = did_you_mean(unknown[0], UNITS)
-        raise InputError(f"'{unknown[0]}' is not a platform coordinate. {hint}")
-    if len(names) != m or len(set(names)) != m:
-        raise InputError(f"coordinates: {', '.join(names)} do not name {m} numbers, one each.")
+    return Motion(t, *whole, coordinates=named, path=path)
 
 
 # Laws of time
 
 
-def uniform(u: Float[Array, ""]) -> Float[Array, ""]:
+def uniform(u: Scalar) -> Scalar:
     """Equation (1): constant speed, with a jolt at both ends."""
     return u
 
 
-def polynomial5(u: Float[Array, ""]) -> Float[Array, ""]:
+def polynomial5(u: Scalar) -> Scalar:
     """Equation (2): starts and stops without velocity and acceleration."""
     return u**3 * (10 - 15 * u + 6 * u**2)
 
 
-def polynomial7(u: Float[Array, ""]) -> Float[Array, ""]:
+def polynomial7(u: Scalar) -> Scalar:
     """Equation (3): starts and stops without velocity, acceleration and jerk."""
     return u**4 * (35 - 84 * u + 70 * u**2 - 20 * u**3)
 
@@ -157,6 +169,15 @@ LAWS: dict[str, Law] = {
 }
 
 
+def time_law(law: Law | str) -> Law:
+    """The law of that name, or `law` itself."""
+    if not isinstance(law, str):
+        return law
+    if law not in LAWS:
+        raise UnknownName(f"law: there is no '{law}'. {did_you_mean(law, LAWS)}")
+    return LAWS[law]
+
+
 # Motions
 
 
@@ -165,14 +186,14 @@ class _Along(eqx.Module):
 
     path: AbstractPath
     law: Law
-    T: Float[Array, ""]
+    T: Scalar
     back: bool = False
 
-    def __call__(self, t: Float[Array, ""]) -> Float[Array, " m"]:
+    def __call__(self, t: Scalar) -> Numeric[AnyArray, " m"]:
         u = t / self.T
         if self.back:
-            u = u % 2
-            u = jnp.where(u > 1, 2 - u, u)
+            u = u - 2 * floor(u / 2)
+            u = where(u > 1, 2 - u, u)
         return self.path(self.law(u))
 
 
@@ -180,12 +201,17 @@ def along(
     path: AbstractPath,
     *,
     duration: Real,
-    law: Law = polynomial7,
+    law: Law | str = polynomial7,
     rate: Real = 1000.0,
-    coordinates: tuple[str, ...] | None = None,
+    coordinates: Sequence[Coordinate] | None = None,
 ) -> Motion:
-    """The motion along `path` in `duration` [s], timed by `law`."""
-    position = _Along(path, law, positive("duration", duration, "s"))
+    """The motion along `path` in `duration` [s], timed by `law`: a function, or a name of `LAWS`.
+
+    Circles and rounded paths know their `coordinates`.
+    """
+    position = _Along(path, time_law(law), positive("duration", duration, "s"))
+    if coordinates is None and isinstance(path, Circle | Rounded):
+        coordinates = path.coordinates
     return sample(position, duration=duration, rate=rate, coordinates=coordinates, path=path)
 
 
@@ -194,9 +220,9 @@ def line(
     end: Numbers,
     *,
     duration: Real,
-    law: Law = polynomial7,
+    law: Law | str = polynomial7,
     rate: Real = 1000.0,
-    coordinates: tuple[str, ...] | None = None,
+    coordinates: Sequence[Coordinate] | None = None,
 ) -> Motion:
     """Straight from `start` to `end` [m, rad] in `duration` [s]."""
     path = Line(start, end)
@@ -209,30 +235,34 @@ def circle(
     *,
     period: Real,
     turns: Real = 1.0,
-    normal: Numbers = Z,
+    normal: Numbers | None = None,
+    plane: Sequence[str] | None = None,
     start_angle: Numbers = 0.0,
     rate: Real = 1000.0,
+    coordinates: Sequence[Coordinate] | None = None,
 ) -> Motion:
     """Round `centre` [m] at constant speed, one turn per `period` [s], as `path.Circle`."""
-    path = Circle(centre, radius, normal, start_angle, turns)
+    path = Circle(centre, radius, normal, start_angle, turns, plane=plane, coordinates=coordinates)
     duration = float(positive("period", period, "s")) * abs(turns)
     return along(path, duration=duration, law=uniform, rate=rate)
 
 
 class _InvertedU(eqx.Module):
-    start: Float[Array, " m"]
-    displacement: Float[Array, " m"]
-    times: Float[Array, "5"]
+    start: Numeric[AnyArray, " m"]
+    displacement: Numeric[AnyArray, " m"]
+    times: Numeric[AnyArray, "5"]
+    lifted: int = eqx.field(static=True)
 
-    def __call__(self, t: Float[Array, ""]) -> Float[Array, " m"]:
+    def __call__(self, t: Scalar) -> Numeric[AnyArray, " m"]:
         t0, t1, t2, t3, tf = self.times
 
-        def step(begin: Float[Array, ""], end: Float[Array, ""]) -> Float[Array, ""]:
+        def step(begin: Scalar, end: Scalar) -> Scalar:
             u = (t - begin) / (end - begin)
-            return jnp.where(u <= 0, 0.0, jnp.where(u >= 1, 1.0, polynomial7(u)))
+            return where(u <= 0, 0.0, where(u >= 1, 1.0, polynomial7(u)))
 
-        share = jnp.full(self.start.shape, step(t1, t3)).at[2].set(step(t0, t2) - step(t2, tf))
-        return self.start + share * self.displacement
+        share = [step(t1, t3)] * self.start.size
+        share[self.lifted] = step(t0, t2) - step(t2, tf)
+        return self.start + stacked(share) * self.displacement
 
 
 def inverted_u(
@@ -241,10 +271,12 @@ def inverted_u(
     *,
     times: Numbers = (0.0, 0.2, 0.4, 0.6, 0.8),
     rate: Real = 1000.0,
+    up: str = UP,
+    coordinates: Sequence[Coordinate] | None = None,
 ) -> Motion:
-    """From `start` [m], out along z and back while the others move; each step is (3).
+    """From `start` [m, rad], out along `up` and back while the others move; each step is (3).
 
-    z moves by its `displacement` [m] from t0 to t2 and returns from t2 to tf; x, y and psi
+    `up` moves by its `displacement` [m] from t0 to t2 and returns from t2 to tf; the others
     move from t1 to t3, with `times` [s] = (t0, t1, t2, t3, tf). There is no path: its
     corners depend on the times. Kuo 2016, section 5.4.
     """
@@ -255,25 +287,31 @@ def inverted_u(
         raise InputError(
             f"times are {T.tolist()}; they begin with 0, and rise: t1 < t3, t2 < tf, t3 <= tf."
         )
-    return sample(_InvertedU(p, d, T), duration=tf, rate=rate)
+    named = coordinates_of(p.size, coordinates)
+    position = _InvertedU(p, d, T, lifting(named, up))
+    return sample(position, duration=tf, rate=rate, coordinates=named)
 
 
 class FourierCoefficients(NamedTuple):
     """a_k and b_k of equation (4), one row per harmonic, from the first."""
 
-    sine: Float[Array, "harmonics m"]
-    cosine: Float[Array, "harmonics m"]
+    sine: Numeric[AnyArray, "harmonics m"]
+    cosine: Numeric[AnyArray, "harmonics m"]
 
 
 class _Fourier(eqx.Module):
-    centre: Float[Array, " m"]
+    centre: Numeric[AnyArray, " m"]
     coefficients: FourierCoefficients
-    period: Float[Array, ""]
+    period: Scalar
 
-    def __call__(self, t: Float[Array, ""]) -> Float[Array, " m"]:
+    def __call__(self, t: Scalar) -> Numeric[AnyArray, " m"]:
         a, b = self.coefficients
-        angle = jnp.arange(1.0, len(a) + 1) * 2 * jnp.pi * t / self.period
-        return self.centre + jnp.sin(angle) @ a + jnp.cos(angle) @ b
+        turns = (k * 2 * np.pi * t / self.period for k in range(1, len(a) + 1))
+        waves = [sincos(angle) for angle in turns]
+        total = self.centre
+        for (s, c), of_sine, of_cosine in zip(waves, a, b, strict=True):
+            total = total + s * of_sine + c * of_cosine
+        return total
 
 
 def fourier(
@@ -284,7 +322,7 @@ def fourier(
     period: Real,
     periods: int = 1,
     rate: Real = 1000.0,
-    coordinates: tuple[str, ...] | None = None,
+    coordinates: Sequence[Coordinate] | None = None,
 ) -> Motion:
     """Equation (4), periodic: amplitudes [m, rad] with one row per harmonic.
 
@@ -306,20 +344,21 @@ def resting(sine: Numbers, cosine: Numbers) -> FourierCoefficients:
     b = numbers("cosine", cosine, *a.shape)
     if len(a) < 2:
         raise InputError("One harmonic cannot start from rest; give at least two.")
-    k = jnp.arange(1.0, len(a) + 1)
+    k, xp = np.arange(1.0, len(a) + 1), library(a, b)
     return FourierCoefficients(
-        a - jnp.outer(k, k @ a) / (k @ k), b - jnp.outer(k**2, k**2 @ b) / (k**2 @ k**2)
+        a - xp.outer(k, k @ a) / (k @ k), b - xp.outer(k**2, k**2 @ b) / (k**2 @ k**2)
     )
 
 
 class _Sine(eqx.Module):
-    centre: Float[Array, " m"]
-    amplitude: Float[Array, " m"]
-    phase: Float[Array, " m"]
-    frequency: Float[Array, ""]
+    centre: Numeric[AnyArray, " m"]
+    amplitude: Numeric[AnyArray, " m"]
+    phase: Numeric[AnyArray, " m"]
+    frequency: Scalar
 
-    def __call__(self, t: Float[Array, ""]) -> Float[Array, " m"]:
-        return self.centre + self.amplitude * jnp.sin(2 * jnp.pi * self.frequency * t + self.phase)
+    def __call__(self, t: Scalar) -> Numeric[AnyArray, " m"]:
+        angles = 2 * np.pi * self.frequency * t + self.phase
+        return self.centre + self.amplitude * stacked([sincos(angle)[0] for angle in angles])
 
 
 def sine(
@@ -330,7 +369,7 @@ def sine(
     phase: Numbers | None = None,
     duration: Real,
     rate: Real = 1000.0,
-    coordinates: tuple[str, ...] | None = None,
+    coordinates: Sequence[Coordinate] | None = None,
 ) -> Motion:
     """Equation (5): about `centre` with `amplitude` [m, rad] at `frequency` [Hz].
 
@@ -338,24 +377,27 @@ def sine(
     """
     c = numbers("centre", centre, None)
     a = numbers("amplitude", amplitude, c.size)
-    p = jnp.zeros_like(c) if phase is None else numbers("phase", phase, c.size)
+    p = np.zeros(c.shape) if phase is None else numbers("phase", phase, c.size)
     position = _Sine(c, a, p, positive("frequency", frequency, "Hz"))
     return sample(position, duration=duration, rate=rate, coordinates=coordinates)
 
 
 class _Sweep(eqx.Module):
-    centre: Float[Array, " m"]
-    amplitude: Float[Array, " m"]
-    band: Float[Array, "2"]
-    length: Float[Array, ""]
+    centre: Numeric[AnyArray, " m"]
+    amplitude: Numeric[AnyArray, " m"]
+    band: Numeric[AnyArray, "2"]
+    length: Scalar
 
-    def __call__(self, t: Float[Array, ""]) -> Float[Array, " m"]:
-        u = jnp.clip(t / self.length, 0.0, 1.0)
+    def __call__(self, t: Scalar) -> Numeric[AnyArray, " m"]:
+        u = _clipped(t / self.length)
         turns = self.length * (self.band[0] * u + (self.band[1] - self.band[0]) * u * u / 2)
-        swell = polynomial7(jnp.clip(10 * u, 0.0, 1.0)) * polynomial7(
-            jnp.clip(10 - 10 * u, 0.0, 1.0)
-        )
-        return self.centre + self.amplitude * swell * jnp.sin(2 * jnp.pi * turns)
+        swell = polynomial7(_clipped(10 * u)) * polynomial7(_clipped(10 - 10 * u))
+        return self.centre + self.amplitude * (swell * sincos(2 * np.pi * turns)[0])
+
+
+def _clipped(u: Scalar) -> Scalar:
+    """`u` between 0 and 1."""
+    return minimum(maximum(u, 0.0), 1.0)
 
 
 def sweep(
@@ -366,7 +408,7 @@ def sweep(
     length: Real,
     rest: Real,
     rate: Real = 1000.0,
-    coordinates: tuple[str, ...] | None = None,
+    coordinates: Sequence[Coordinate] | None = None,
 ) -> Motion:
     """Equation (6): through the `band` (f0, f1) [Hz] in `length` [s], then `rest` [s]."""
     c = numbers("centre", centre, None)
@@ -384,39 +426,46 @@ def pick_and_place(
     height: Real,
     duration: Real,
     radius: Real | None = None,
-    law: Law = polynomial7,
+    law: Law | str = polynomial7,
     back: bool = False,
     cycles: int = 1,
     rate: Real = 1000.0,
+    up: str = UP,
+    coordinates: Sequence[Coordinate] | None = None,
 ) -> Motion:
     """Up, across and down from `start` to `end` [m, rad] in `duration` [s].
 
-    `height` [m] is above the higher of the two. Corners are those of `path.Rounded`; without
-    a `radius` [m], half of what fits. With `back` it returns the same way in the same time,
-    `cycles` times over; it rests at each end. A fourth coordinate turns on the way across.
+    `height` [m] is above the higher of the two, along the coordinate `up`. Corners are those of
+    `path.Rounded`; without a `radius` [m], half of what fits. With `back` it returns the same way
+    in the same time, `cycles` times over; it rests at each end. Angles turn on the way across.
     """
     a = numbers("start", start, None)
     b = numbers("end", end, a.size)
     h, T = positive("height", height, "m"), positive("duration", duration, "s")
-    if a.size not in (len(TRANSLATING), len(TURNING)):
-        raise InputError(f"start has {a.size} numbers; x, y, z and perhaps psi were expected.")
-    if np.array_equal(a[:2], b[:2]):
-        raise InputError("start and end have the same x and y: there is no way across.")
+    named = coordinates_of(a.size, coordinates)
+    k, places = lifting(named, up), level(named, up)
+    if all(a[j] == b[j] for j in places):
+        same = " and ".join(named[j].name for j in places)
+        raise InputError(f"start and end have the same {same}: there is no way across.")
     if cycles < 1 or (cycles > 1 and not back):
         raise InputError(f"cycles is {cycles}; it is at least 1, and more only with `back`.")
-    top = jnp.maximum(a[2], b[2]) + h
-    points = jnp.stack([a, a.at[2].set(top), b.at[2].set(top), b])
+    xp = library(a, b, h)
+    top = xp.maximum(a[k], b[k]) + h
+    above = (xp.where(np.arange(a.size) == k, top, end) for end in (a, b))
+    points = xp.stack([a, *above, b])
     if radius is None:
-        legs = np.linalg.norm(np.diff(np.asarray(points)[:, :3], axis=0), axis=1)
+        ways = np.diff(np.asarray(points)[:, list(measured(named))], axis=0)
+        legs = np.linalg.norm(ways, axis=1)
         radius = float(min(legs[0], legs[1] / 2, legs[2])) / 2
-    path = Rounded(points, radius)
+    path = Rounded(points, radius, named)
     whole = float(T) * (2 * cycles if back else 1)
-    return sample(_Along(path, law, T, back), duration=whole, rate=rate, path=path)
+    position = _Along(path, time_law(law), T, back)
+    return sample(position, duration=whole, rate=rate, coordinates=named, path=path)
 
 
 def rating_cycle(
     start: Numbers,
-    direction: Numbers = Y,
+    direction: Numbers | None = None,
     *,
     duration: Real,
     length: Real = 0.305,
@@ -424,23 +473,27 @@ def rating_cycle(
     turn: Real = 0.0,
     radius: Real | None = None,
     cycles: int = 1,
-    law: Law = polynomial7,
+    law: Law | str = polynomial7,
     rate: Real = 1000.0,
+    up: str = UP,
+    turned: str | None = None,
+    coordinates: Sequence[Coordinate] | None = None,
 ) -> Motion:
     """The 25/305/25 mm cycle by which Delta robots are rated, `duration` [s] per cycle.
 
-    From `start` [m, rad] up 25 mm, 305 mm along `direction`, down 25 mm, and back the same
-    way. A fourth coordinate turns by `turn` [rad] on the way there; ratings use 90 degrees.
+    From `start` [m, rad] 25 mm along `up`, 305 mm along `direction` (as `path.level_way`), 25 mm
+    down, and back the same way. The angle called `turned`, or the only one, turns by `turn` [rad]
+    on the way there; ratings use 90 degrees.
     """
-    a, e = numbers("start", start, None), horizontal("direction", direction)
-    if turn and a.size < len(TURNING):
-        raise InputError(f"start has {a.size} numbers; to turn it needs a fourth, psi.")
-    across = positive("length", length, "m") * e
-    step = jnp.append(across, jnp.full(max(a.size - 3, 0), numbers("turn", turn)))
+    a, psi = numbers("start", start, None), numbers("turn", turn)
+    named = coordinates_of(a.size, coordinates)
+    step = positive("length", length, "m") * level_way(named, direction, up)
+    if turn:
+        step = step + psi * np.eye(a.size)[turning(named, turned)]
     there = float(positive("duration", duration, "s")) / 2
     return pick_and_place(
         a,
-        a + step[: a.size],
+        a + step,
         height=height,
         duration=there,
         radius=radius,
@@ -448,47 +501,58 @@ def rating_cycle(
         back=True,
         cycles=cycles,
         rate=rate,
+        up=up,
+        coordinates=named,
     )
 
 
 # Motions from tables
 
 
-def motion_from_table(table: Table, coordinates: tuple[str, ...] | None = None) -> Motion:
+def motion_from_table(table: Table, coordinates: Sequence[Coordinate] | None = None) -> Motion:
     """The motion in a table with t, the positions, and any of xd, xdd, xddd.
 
-    Derivatives that are there are checked against differences of the order below. Those
-    that are not come from a quintic spline through the positions (not-a-knot at both ends):
-    exact enough for computed motions; for measured ones, filter first. Times need only rise.
+    The positions are columns of the `coordinates`; without, those lengths and angles that are
+    called x, y, z, a, b, c, psi or theta. Derivatives that are there are checked against
+    differences of the order below. Those that are not come from a quintic spline through the
+    positions (not-a-knot at both ends): exact enough for computed motions; for measured ones,
+    filter first. Times need only rise.
     """
-    names = coordinates or _coordinates(table)
-    _check_coordinates(names, len(names))
+    named = _found(table) if coordinates is None else tuple(coordinates)
+    coordinates_of(len(named), named)
     t = table.column("t", "s")
     if table.rows < 2:
         raise TableError(f"{table.place}: has one row; a motion needs at least two.")
     if (np.diff(t) <= 0).any():
         row = int(np.argmax(np.diff(t) <= 0)) + 2
         raise TableError(f"{table.place}, row {row}, column 't': time does not rise.")
-    orders = [np.stack([table.column(name, UNITS[name]) for name in names], axis=1)]
+    orders = [np.stack([table.column(*coordinate) for coordinate in named], axis=1)]
     for order in (1, 2, 3):
-        columns = [name + "d" * order for name in names]
+        columns = [c.name + "d" * order for c in named]
         if not any(name in table for name in columns):
             orders.append(spline_derivative(t, orders[0], order))
             continue
-        units = [UNITS[name] + _RATES[order] for name in names]
+        units = [c.unit + _RATES[order] for c in named]
         given = [table.column(name, unit) for name, unit in zip(columns, units, strict=True)]
         for name, below, values in zip(columns, orders[-1].T, given, strict=True):
             _check_rate(f"{table.place}, column '{name}'", name[:-1], t, below, values)
         orders.append(np.stack(given, axis=1))
-    arrays = (jnp.asarray(values) for values in (t, *orders))
-    return Motion(*arrays, coordinates=names)
+    return Motion(t, *orders, coordinates=named)
 
 
-def _coordinates(table: Table) -> tuple[str, ...]:
-    """The usual names that `table` has."""
-    if "theta" in table and not {"x", "y"} & set(table.names):
-        return TILTING
-    return TURNING if "psi" in table else TRANSLATING
+def _found(table: Table) -> Coordinates:
+    """The usual names of which `table` has lengths, angles, or at least velocities."""
+    found = []
+    for name in _USUAL:
+        units = [u for u in ("m", "rad") if name in table and same_dimension((table[name].unit, u))]
+        if units or (name not in table and name + "d" in table):
+            found.append(Coordinate(name, [*units, "m"][0]))
+    if not found:
+        raise TableError(
+            f"{table.place}: has no platform coordinates; those of a robot are read by "
+            "coordinates=mechanism.platform_coordinates."
+        )
+    return tuple(found)
 
 
 def spline_derivative(t: np.ndarray, x: np.ndarray, order: int) -> np.ndarray:

@@ -20,7 +20,7 @@ which fixes the parasitic motions (p_x, p_y, phi): with n normal to both columns
 
     phi = atan2(sin psi sin theta, cos psi + cos theta)                                 (3)
 
-With r_i = e_i . B_i and z_i = k . B_i the loop closes when
+`platforms.py` solves (2). With r_i = e_i . B_i and z_i = k . B_i the loop closes when
 
     c_i(q, x) = ((a_i - s_i - r_i)^2 + z_i^2 - L_i^2) / 2 = 0                           (4)
 
@@ -36,34 +36,39 @@ joint, [m n l]_bar' R [m n l]_(alpha_0) = Rx(beta_m) Ry(beta_n) Rz(beta_l).
 Reference: Ruiz et al., Robotics 11 (2022) 4, with the corrections listed in docs/theory.
 """
 
+import dataclasses
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import equinox as eqx
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Float
 
+from triskele.kinematics.bending import ball_angles, ball_coordinates, hinge_coordinate
 from triskele.kinematics.mechanism import (
+    BUILT,
+    MIRRORED,
     AbstractMechanism,
     Coordinate,
     Joint,
+    Part,
     PositionSolution,
     Scales,
+    Strut,
+    one_each,
 )
 from triskele.kinematics.modes import closing, level_or_tilted
-from triskele.kinematics.singularity import singularity_margins
-from triskele.kinematics.velocity import closure_jacobians
+from triskele.kinematics.platforms import LedPlatform
+from triskele.kinematics.searched import searched
 from triskele.numerics import (
+    AnyArray,
     Components,
     Scalar,
     Scalars,
     atan2,
-    newton,
-    safe_norm,
     safe_sqrt,
+    sign,
     sincos,
-    solve,
 )
 from triskele.spatial.vectors import (
     Frame,
@@ -72,16 +77,12 @@ from triskele.spatial.vectors import (
     combine,
     cross,
     dot,
-    rotation_x,
-    rotation_y,
-    rotation_z,
     scale,
 )
 
 _K: Triple = (0.0, 0.0, 1.0)
 _ORIGIN: Triple = (0.0, 0.0, 0.0)
 _LEVEL = (1.5 * 3**0.5) ** 0.5  # makes the type 2 margin sin^3(alpha) on a level platform
-_LARGEST_STEP = 0.3  # of Newton's method, in bar lengths and radians
 
 
 class _Leg(NamedTuple):
@@ -94,14 +95,6 @@ class _Leg(NamedTuple):
     L: Scalar
 
 
-class _PlaneConstants(NamedTuple):
-    """Coefficients of (2), see `Prs._plane_constants`."""
-
-    C: Triple
-    S: Triple
-    solved: Float[Array, "2 3"]
-
-
 class Prs(AbstractMechanism):
     """Geometry of a 3PRS; one entry per leg.
 
@@ -110,14 +103,14 @@ class Prs(AbstractMechanism):
     ... )
     >>> s = robot.inverse(robot.home()).checked()
     >>> (1e3 * s).round(4)
-    Array([0.3003, 0.3003, 0.3003], dtype=float64)
+    array([0.3003, 0.3003, 0.3003])
     """
 
-    azimuth: Float[Array, "3"]  #: gamma_i [rad]
-    base_radius: Float[Array, "3"]  #: a_i [m], axis to revolute joint at s_i = 0
-    platform_radius: Float[Array, "3"]  #: b_i [m], platform centre to spherical joint
-    bar_length: Float[Array, "3"]  #: L_i [m]
-    rest_angle: Float[Array, ""]  #: alpha_0 [rad], where the flexures are free of stress
+    azimuth: Float[AnyArray, "3"]  #: gamma_i [rad]
+    base_radius: Float[AnyArray, "3"]  #: a_i [m], axis to revolute joint at s_i = 0
+    platform_radius: Float[AnyArray, "3"]  #: b_i [m], platform centre to spherical joint
+    bar_length: Float[AnyArray, "3"]  #: L_i [m]
+    rest_angle: Scalar  #: alpha_0 [rad], where the flexures are free of stress
     working_mode: tuple[int, ...] = eqx.field(static=True, default=(1, 1, 1))
     assembly_mode: int = eqx.field(static=True, default=1)
 
@@ -128,15 +121,15 @@ class Prs(AbstractMechanism):
         base_radius: float,
         platform_radius: float,
         bar_length: float,
-        rest_angle: float = jnp.pi / 4,
+        rest_angle: float = np.pi / 4,
     ) -> "Prs":
         """Three identical legs, 120 degrees apart. Lengths in m, angle in rad."""
         return cls(
-            azimuth=jnp.arange(3.0) * 2 * jnp.pi / 3,
-            base_radius=jnp.full(3, base_radius, float),
-            platform_radius=jnp.full(3, platform_radius, float),
-            bar_length=jnp.full(3, bar_length, float),
-            rest_angle=jnp.asarray(rest_angle, float),
+            azimuth=np.arange(3.0) * 2 * np.pi / 3,
+            base_radius=np.full(3, base_radius, float),
+            platform_radius=np.full(3, platform_radius, float),
+            bar_length=np.full(3, bar_length, float),
+            rest_angle=np.asarray(rest_angle, float),
         )
 
     # Names
@@ -144,7 +137,7 @@ class Prs(AbstractMechanism):
     @property
     def joint_coordinates(self) -> tuple[Coordinate, ...]:
         """s1, s2, s3: slider positions, inwards."""
-        return tuple(Coordinate(f"s{i}", "m") for i in (1, 2, 3))
+        return tuple(Coordinate(f"s{i}", "m", "slider_position") for i in (1, 2, 3))
 
     @property
     def platform_coordinates(self) -> tuple[Coordinate, ...]:
@@ -154,15 +147,26 @@ class Prs(AbstractMechanism):
     @property
     def passive_coordinates(self) -> tuple[Coordinate, ...]:
         """Inclination of each bar, then the three angles of each spherical joint."""
-        names = [f"alpha_{i}" for i in (1, 2, 3)]
-        names += [f"beta_{axis}{i}" for i in (1, 2, 3) for axis in "mnl"]
-        return tuple(Coordinate(name, "rad") for name in names)
+        found = [hinge_coordinate(f"alpha_{i}", f"revolute_{i}") for i in (1, 2, 3)]
+        for i in (1, 2, 3):
+            found += ball_coordinates(str(i), f"spherical_{i}")
+        return tuple(found)
+
+    def unbent(self) -> Scalars:
+        """Bars at the rest angle, spherical joints straight."""
+        return (*(self.rest_angle,) * 3, *(0.0,) * 9)
 
     @property
-    def bodies(self) -> tuple[str, ...]:
+    def parts(self) -> tuple[Part, ...]:
         """Couplings (on the sliders), bars and platform."""
-        parts = [f"{part}_{i}" for part in ("coupling", "bar") for i in (1, 2, 3)]
-        return (*parts, "platform")
+        couplings = [Part(f"coupling_{i}", "coupling", "block") for i in (1, 2, 3)]
+        bars = [Part(f"bar_{i}", "bar", "bar") for i in (1, 2, 3)]
+        return (*couplings, *bars, Part("platform", "platform", "plate"))
+
+    @property
+    def struts(self) -> tuple[Strut, ...]:
+        """The bars."""
+        return tuple(Strut(f"bar_{i}", f"revolute_{i}", f"spherical_{i}") for i in (1, 2, 3))
 
     # Position
 
@@ -180,6 +184,7 @@ class Prs(AbstractMechanism):
         From (4), s_i = a_i - r_i - sqrt(L_i^2 - z_i^2); working mode -1 has the plus sign,
         the bar leaning outwards.
         """
+        x = one_each(x, self.platform_coordinates)
         positions, margins = [], []
         joints = zip(self._legs(), self._spherical_joints(x), self.working_mode, strict=True)
         for leg, B, mode in joints:
@@ -194,55 +199,35 @@ class Prs(AbstractMechanism):
         Starts at home, or upside down for assembly mode -1. The margin is that of type 2,
         or -1 where the iteration did not close the loops.
         """
-        size = (jax.lax.stop_gradient(self.bar_length[0]), 1.0, 1.0)
-
-        def step(given: tuple, x: Scalars) -> Scalars:
-            *q, robot = given
-            A, _ = closure_jacobians(robot, q, x)
-            change = solve(A, robot.closure(q, x))
-            return tuple(
-                jnp.clip(delta, -_LARGEST_STEP * unit, _LARGEST_STEP * unit)
-                for delta, unit in zip(change, size, strict=True)
-            )
-
-        q = tuple(jnp.asarray(value, float) for value in q)
         z, psi, theta = self.home()
-        x = newton(step, (*q, self), (self.assembly_mode * z, psi, theta), size)
-        residual = jnp.abs(jnp.stack(self.closure(q, x))).max(axis=0)
-        closed = residual < 1e-12 * self.bar_length[0] ** 2
-        margin = singularity_margins(self, q, x).type2
-        return PositionSolution(x, (jnp.where(closed, margin, -1.0),))
+        q = one_each(q, self.joint_coordinates)
+        return searched(self, q, (self.assembly_mode * z, psi, theta))
 
     def passive(self, q: Components, x: Components) -> Scalars:
         """alpha_i, then (beta_m, beta_n, beta_l) of each leg [rad]."""
         pose, alphas, betas = self.platform_pose(x), [], []
-        s0, c0 = jnp.sin(self.rest_angle), jnp.cos(self.rest_angle)
+        s0, c0 = sincos(self.rest_angle)
         for leg, s, B in zip(self._legs(), q, self._spherical_joints(x), strict=True):
             alphas.append(atan2(B[2], leg.a - s - dot(leg.e, B)))
             bar = self._bar(leg, s, B)
-            m, n, l = bar.y, bar.z, bar.x
-            M_m, M_n, M_l = (
-                pose.turned(axis)
-                for axis in (
-                    scale(-1.0, leg.t),
-                    combine((s0, leg.e), (c0, _K)),
-                    combine((-c0, leg.e), (s0, _K)),
-                )
+            rest = (
+                pose.turned(scale(-1.0, leg.t)),
+                pose.turned(combine((s0, leg.e), (c0, _K))),
+                pose.turned(combine((-c0, leg.e), (s0, _K))),
             )
-            sine = dot(m, M_l)
-            betas += [
-                atan2(-dot(n, M_l), dot(l, M_l)),
-                atan2(sine, safe_sqrt(1 - sine * sine)),
-                atan2(-dot(m, M_n), dot(m, M_m)),
-            ]
+            betas += ball_angles((bar.y, bar.z, bar.x), rest)
         return (*alphas, *betas)
 
     def home(self) -> Scalars:
         """Level, where the bar of leg 1 stands at the rest angle."""
-        zero = jnp.zeros(())
-        return self.bar_length[0] * jnp.sin(self.rest_angle), zero, zero
+        return self.bar_length[0] * sincos(self.rest_angle)[0], 0.0, 0.0
 
-    def assembly_modes(self, q: Components) -> Float[Array, "modes m"]:
+    def assemblies(self) -> Mapping[str, AbstractMechanism]:
+        """As built, and in the other assembly mode."""
+        modes = ((BUILT, 1), (MIRRORED, -1))
+        return {name: dataclasses.replace(self, assembly_mode=mode) for name, mode in modes}
+
+    def assembly_modes(self, q: Components) -> Float[AnyArray, "modes m"]:
         """All platform coordinates that close the loops; the built one is among them."""
         lengths = (self.azimuth, self.base_radius, self.platform_radius, self.bar_length)
         candidates = level_or_tilted(*map(np.asarray, lengths), s=np.asarray(q))
@@ -251,24 +236,8 @@ class Prs(AbstractMechanism):
     # Bodies
 
     def platform_pose(self, x: Components) -> Frame:
-        """T_OP with the parasitic motions p_x, p_y and phi of (2)."""
-        (s_psi, c_psi), (s_theta, c_theta) = sincos(x[1]), sincos(x[2])
-        k = self._plane_constants()
-        C = k.C[0] * c_theta + k.C[1] * s_theta * s_psi + k.C[2] * c_psi
-        S = k.S[0] * c_theta + k.S[1] * s_theta * s_psi + k.S[2] * c_psi
-        g = 1 / safe_norm(C * C + S * S)
-        s_phi, c_phi = -C * g, S * g
-
-        def turned(a: Triple) -> Triple:
-            a = rotation_x(s_psi, c_psi, rotation_z(s_phi, c_phi, a))
-            return rotation_y(s_theta, c_theta, a)
-
-        axes = Frame(turned((1.0, 0.0, 0.0)), turned((0.0, 1.0, 0.0)), turned(_K), _ORIGIN)
-        reach = [leg.b * dot(leg.t, axes.turned(leg.e)) for leg in self._legs()]
-        p_x, p_y = (
-            -(row[0] * reach[0] + row[1] * reach[1] + row[2] * reach[2]) for row in k.solved
-        )
-        return axes._replace(p=(p_x, p_y, x[0]))
+        """T_OP with its parasitic motions."""
+        return LedPlatform(self.azimuth, self.platform_radius).frames(x)[0]
 
     def body_poses(self, q: Components, x: Components) -> tuple[Frame, ...]:
         """Pose of each of `bodies` in O."""
@@ -322,47 +291,17 @@ class Prs(AbstractMechanism):
         """+1 for legs numbered counterclockwise: then det(dc/dx) > 0 with bars rising."""
         first, second, third = (leg.e for leg in self._legs())
         turn = add(add(cross(first, second), cross(second, third)), cross(third, first))
-        return jnp.sign(turn[2])
+        return sign(turn[2])
 
     # Parts of the above
 
     def _legs(self) -> tuple[_Leg, ...]:
         legs = []
         for i in range(3):
-            s, c = jnp.sin(self.azimuth[i]), jnp.cos(self.azimuth[i])
+            s, c = sincos(self.azimuth[i])
             sizes = self.base_radius[i], self.platform_radius[i], self.bar_length[i]
             legs.append(_Leg((c, s, 0.0), (-s, c, 0.0), *sizes))
         return tuple(legs)
-
-    def _plane_constants(self) -> _PlaneConstants:
-        """What (2) needs of the geometry alone.
-
-        M = Ry(theta) Rx(psi) has M_00 = cos theta, M_01 = sin theta sin psi, M_10 = 0 and
-        M_11 = cos psi; C and S hold sum n_i b_i t_ia w_ic of each M_ac, w = e or t. `solved`
-        is the left inverse (T' T)^-1 T' of the rows t_i.
-        """
-        legs = self._legs()
-        t_x, t_y = (tuple(leg.t[axis] for leg in legs) for axis in (0, 1))
-        normal = cross(t_x, t_y)  # pyright: ignore[reportArgumentType]
-        weights = [n * leg.b for n, leg in zip(normal, legs, strict=True)]
-        side = jnp.sign(weights[0] + weights[1] + weights[2])
-
-        def entries(vectors: list[Triple]) -> Triple:
-            return tuple(  # pyright: ignore[reportReturnType]
-                side
-                * sum(
-                    weight * leg.t[a] * vector[c]
-                    for weight, leg, vector in zip(weights, legs, vectors, strict=True)
-                )
-                for a, c in ((0, 0), (0, 1), (1, 1))
-            )
-
-        T = jnp.stack([jnp.stack(t_x), jnp.stack(t_y)])
-        a, b, d = T[0] @ T[0], T[0] @ T[1], T[1] @ T[1]
-        inverse = jnp.array([[d, -b], [-b, a]]) / (a * d - b * b)
-        return _PlaneConstants(
-            entries([leg.e for leg in legs]), entries([leg.t for leg in legs]), inverse @ T
-        )
 
     def _spherical_joints(self, x: Components) -> list[Triple]:
         """B_i of (1) [m]."""

@@ -1,7 +1,7 @@
 """Whether a robot may take a pose, and if not, why: limits as signed slacks.
 
 Each limit of the robot file becomes a slack, positive inside and negative outside, scaled
-to be of order one: angles in rad, lengths as part of the loop's length, margins as they are.
+to be of order one: angles in rad, lengths in sizes of the robot, margins as they are.
 The slack of a pose is the least of them; the workspace is where it is positive. The cylinder
 that a maker guarantees is no limit of the mechanism; it counts only where `guaranteed` is
 asked for.
@@ -9,15 +9,15 @@ asked for.
 
 from typing import NamedTuple
 
-import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Float
 
 from triskele.description.schema import Limits
 from triskele.errors import OutOfReach
+from triskele.kinematics.fit import ranges
 from triskele.kinematics.mechanism import AbstractMechanism
 from triskele.kinematics.singularity import singularity_margins
-from triskele.numerics import Components, Scalar, Scalars, atan2, safe_sqrt
+from triskele.numerics import AnyArray, Components, Scalar, Scalars, atan2, minimum, safe_sqrt
 
 
 class Slack(NamedTuple):
@@ -27,32 +27,48 @@ class Slack(NamedTuple):
     room: Scalar  #: positive inside
     value: Scalar  #: in `unit`
     unit: str
+    name: str  #: what is limited, such as "position of q1"
+    size: Scalar = 1.0  #: what a room of one is, in `unit`
 
 
 def slacks(
-    mechanism: AbstractMechanism, limits: Limits, x: Components, *, guaranteed: bool = False
+    mechanism: AbstractMechanism,
+    limits: Limits,
+    x: Components,
+    *,
+    guaranteed: bool = False,
+    singular: bool = True,
 ) -> tuple[Slack, ...]:
-    """All slacks of the pose `x` in the working mode."""
+    """All slacks of the pose `x` in the working mode; those of singularities if `singular`."""
     solution = mechanism.inverse(x)
     q = solution.components
     found = [
-        Slack(f"leg {i} cannot reach (margin {{value}})", margin, margin, "1")
+        Slack(f"leg {i} cannot reach (margin {{value}})", margin, margin, "1", f"reach of leg {i}")
         for i, margin in enumerate(solution.margins, 1)
     ]
-    size = mechanism.scales().loops[0]
+    size = mechanism.size
     found += _joint_slacks(mechanism, limits, q, size)
     found += _passive_slacks(mechanism, limits, q, x, size)
     found += _platform_slacks(mechanism, limits, x)
     found += _cylinder_slacks(mechanism, limits, x, size) if guaranteed else []
+    if not singular:
+        return tuple(found)
     margins = singularity_margins(mechanism, q, x)
     least = limits.singularity_margin
     legs = len(mechanism.working_mode)
     found += [
-        Slack(f"leg {i} is stretched or folded (type 1 margin {{value}})", m - least, m, "1")
+        Slack(
+            f"leg {i} is stretched or folded (type 1 margin {{value}})",
+            m - least,
+            m,
+            "1",
+            f"type 1 margin of leg {i}",
+        )
         for i, m in enumerate(margins.type1[:legs], 1)
     ]
     m = margins.type2
-    found.append(Slack("the platform loses stiffness (type 2 margin {value})", m - least, m, "1"))
+    reason = "the platform loses stiffness (type 2 margin {value})"
+    found.append(Slack(reason, m - least, m, "1", "type 2 margin of the platform"))
     return tuple(found)
 
 
@@ -63,24 +79,46 @@ def slack(
     rooms = [item.room for item in slacks(mechanism, limits, x, guaranteed=guaranteed)]
     value = rooms[0]
     for room in rooms[1:]:
-        value = jnp.minimum(value, room)
+        value = minimum(value, room)
     return value
 
 
-def worst_slack(mechanism: AbstractMechanism, limits: Limits, x: Float[Array, " m"]) -> str | None:
+def worst_slack(
+    mechanism: AbstractMechanism, limits: Limits, x: Float[AnyArray, " m"]
+) -> str | None:
     """Why the pose `x` is refused, or None if it is allowed."""
-    rooms = [(float(np.asarray(item.room)), item) for item in slacks(mechanism, limits, x)]
-    room, worst = min(rooms, key=lambda pair: pair[0] if np.isfinite(pair[0]) else -np.inf)
-    if room >= 0:
+    worst = nearest_limit(mechanism, limits, x)
+    if float(np.asarray(worst.room)) >= 0:
         return None
-    value = round(float(np.asarray(worst.value)), 12) + 0.0  # no 1e-17, no -0
-    shown = f"{np.degrees(value):.4g} deg" if worst.unit == "rad" else f"{value:.4g}"
-    shown += " m" if worst.unit == "m" else ""
-    return worst.reason.format(value=shown)
+    return worst.reason.format(value=shown_room(worst.value, worst.unit))
+
+
+def nearest_limit(mechanism: AbstractMechanism, limits: Limits, x: Float[AnyArray, " m"]) -> Slack:
+    """The limit with the least slack at the pose `x`."""
+
+    def room(item: Slack) -> float:
+        value = float(np.asarray(item.room))
+        return value if np.isfinite(value) else -np.inf
+
+    return min(slacks(mechanism, limits, x), key=room)
+
+
+def room_in_words(item: Slack) -> str:
+    """What is left under a limit, in its own unit, angles in degrees; of a margin, the number."""
+    room = float(np.asarray(item.room)) * float(np.asarray(item.size))
+    return f"{shown_room(room, item.unit)} to the limit of the {item.name}"
+
+
+def shown_room(value: Scalar, unit: str) -> str:
+    """A value with its unit, angles in degrees."""
+    number = round(float(np.asarray(value)), 12) + 0.0  # no 1e-17, no -0
+    if unit == "rad":
+        return f"{np.degrees(number):.4g} deg"
+    return f"{number:.4g} m" if unit == "m" else f"{number:.4g}"
 
 
 def check_reach(
-    mechanism: AbstractMechanism, limits: Limits, x: Float[Array, " m"], place: str
+    mechanism: AbstractMechanism, limits: Limits, x: Float[AnyArray, " m"], place: str
 ) -> None:
     """Raise OutOfReach, with the worst reason, unless the pose `x` is allowed."""
     reason = worst_slack(mechanism, limits, x)
@@ -92,18 +130,23 @@ def _joint_slacks(
     mechanism: AbstractMechanism, limits: Limits, q: Scalars, size: Scalar
 ) -> list[Slack]:
     found = []
-    for coordinate, value in zip(mechanism.joint_coordinates, q, strict=True):
-        turning = coordinate.unit == "rad"
-        allowed = limits.joint_angle if turning else limits.slider_position
-        if allowed is None or coordinate.name == "q4":
+    joints = mechanism.joint_coordinates
+    for coordinate, allowed, value in zip(joints, ranges(limits, joints), q, strict=True):
+        if allowed is None:
             continue
-        unit = 1.0 if turning else size
-        shown = tuple(np.degrees(allowed)) if turning else allowed
-        span = f"{shown[0]:.4g} to {shown[1]:.4g} {'deg' if turning else 'm'}"
-        room = jnp.minimum(value - allowed[0], allowed[1] - value) / unit
+        unit = size if coordinate.unit == "m" else 1.0
+        room = minimum(value - allowed[0], allowed[1] - value) / unit
+        span = _span(allowed, coordinate.unit)
         reason = f"{coordinate.name} would be {{value}}, allowed is {span}"
-        found.append(Slack(reason, room, value, coordinate.unit))
+        name = f"position of {coordinate.name}"
+        found.append(Slack(reason, room, value, coordinate.unit, name, unit))
     return found
+
+
+def _span(allowed: tuple[float, float], unit: str) -> str:
+    """A range, angles in degrees."""
+    low, high = np.degrees(allowed) if unit == "rad" else allowed
+    return f"{low:.4g} to {high:.4g} {'deg' if unit == 'rad' else unit}"
 
 
 def _passive_slacks(
@@ -113,13 +156,20 @@ def _passive_slacks(
     for coordinate, value in zip(
         mechanism.passive_coordinates, mechanism.passive(q, x), strict=True
     ):
-        if coordinate.name.startswith("tilt") and limits.rod_tilt is not None:
-            reason = f"rod {coordinate.name[-1]} would tilt by {{value}} out of its limb plane"
-            found.append(Slack(reason, limits.rod_tilt - jnp.abs(value), value, "rad"))
-        if coordinate.name == "telescope" and limits.telescope_length is not None:
-            low, high = limits.telescope_length
-            reason = f"the telescope would be {{value}} long, allowed is {low:g} to {high:g} m"
-            found.append(Slack(reason, jnp.minimum(value - low, high - value) / size, value, "m"))
+        allowed = getattr(limits, coordinate.limit or "-", None)
+        if allowed is None:
+            continue
+        reason = f"the {coordinate.label} would be {{value}}"
+        if isinstance(allowed, tuple):
+            low, high = allowed
+            reason += f", allowed is {_span(allowed, coordinate.unit)}"
+            unit = size if coordinate.unit == "m" else 1.0
+            room = minimum(value - low, high - value) / unit
+        else:
+            room = allowed - abs(value)
+            reason += f", allowed is at most {np.degrees(allowed):.4g} deg"
+            unit = 1.0
+        found.append(Slack(reason, room, value, coordinate.unit, coordinate.label, unit))
     return found
 
 
@@ -130,7 +180,7 @@ def _platform_slacks(mechanism: AbstractMechanism, limits: Limits, x: Components
     tilt = atan2(safe_sqrt(z[0] * z[0] + z[1] * z[1]), z[2])
     most = np.degrees(limits.platform_tilt)
     reason = f"the platform would tilt by {{value}}, allowed is {most:.4g} deg"
-    return [Slack(reason, limits.platform_tilt - tilt, tilt, "rad")]
+    return [Slack(reason, limits.platform_tilt - tilt, tilt, "rad", "tilt of the platform")]
 
 
 def _cylinder_slacks(
@@ -140,10 +190,11 @@ def _cylinder_slacks(
     if limits.workspace_radius is not None:
         radius = safe_sqrt(pose.p[0] * pose.p[0] + pose.p[1] * pose.p[1])
         reason = f"{{value}} from the axis, the workspace ends at {limits.workspace_radius:g} m"
-        found.append(Slack(reason, (limits.workspace_radius - radius) / size, radius, "m"))
+        room = (limits.workspace_radius - radius) / size
+        found.append(Slack(reason, room, radius, "m", "radius of the workspace", size))
     if limits.workspace_height is not None:
         low, high = limits.workspace_height
-        room = jnp.minimum(pose.p[2] - low, high - pose.p[2]) / size
+        room = minimum(pose.p[2] - low, high - pose.p[2]) / size
         reason = f"height {{value}} is outside the workspace, {low:g} to {high:g} m"
-        found.append(Slack(reason, room, pose.p[2], "m"))
+        found.append(Slack(reason, room, pose.p[2], "m", "height of the workspace", size))
     return found

@@ -8,16 +8,24 @@ With the closure Jacobians made dimensionless by lengths of the mechanism,
 both signed so that they are positive where the machine is built and run, zero on the
 singular surface and negative beyond it, in the other working or assembly mode. For a Delta
 they are the sine of the angle between arm and projected rod times the rod's share in the
-limb plane, and the volume spanned by the three rod directions.
+limb plane, and the volume spanned by the three rod directions. Rows of the second longer than one
+(a platform that turns) are shortened to one, so that both margins are at most 1 (Hadamard).
 """
 
 from typing import NamedTuple
 
-import jax.numpy as jnp
-
 from triskele.kinematics.mechanism import AbstractMechanism
 from triskele.kinematics.velocity import closure_jacobians
-from triskele.numerics import Components, Scalar, Scalars, determinant
+from triskele.numerics import (
+    Components,
+    Scalar,
+    Scalars,
+    at_known,
+    determinant,
+    maximum,
+    minimum,
+    safe_sqrt,
+)
 
 
 class SingularityMargins(NamedTuple):
@@ -31,10 +39,11 @@ class SingularityMargins(NamedTuple):
         """The smallest of all margins."""
         value = self.type2
         for margin in self.type1:
-            value = jnp.minimum(value, margin)
+            value = minimum(value, margin)
         return value
 
 
+@at_known
 def singularity_margins(
     mechanism: AbstractMechanism, q: Components, x: Components
 ) -> SingularityMargins:
@@ -51,4 +60,11 @@ def singularity_margins(
         for row, loop in zip(A, loops, strict=True)
     )
     side = mechanism.orientation() * mechanism.assembly_mode
-    return SingularityMargins(type1, side * determinant(rows))
+    return SingularityMargins(type1, side * determinant(tuple(map(_shortened, rows))))
+
+
+def _shortened(row: Scalars) -> Scalars:
+    """`row` itself, or the unit vector along it if it is longer."""
+    size = safe_sqrt(sum(a * a for a in row))  # pyright: ignore[reportArgumentType]
+    factor = 1 / maximum(size, 1.0)
+    return tuple(a * factor for a in row)

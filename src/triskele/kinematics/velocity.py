@@ -13,20 +13,23 @@ motion to joint motion (division by B) or joint to platform motion (a solve with
 from collections.abc import Callable
 from typing import NamedTuple
 
-import jax
-import jax.numpy as jnp
-from jaxtyping import Array, Float
-
 from triskele.kinematics.mechanism import AbstractMechanism
 from triskele.numerics import (
+    AnyArray,
     Components,
     Matrix,
+    Numeric,
     Scalar,
     Scalars,
     as_scalars,
+    at_known,
+    full_like,
+    jvp,
+    library,
     safe_divide,
     solve,
     stacked,
+    zeros_like,
 )
 from triskele.numerics import transpose as transposed
 
@@ -46,32 +49,35 @@ class Rates(NamedTuple):
     jerk: Scalars
 
 
+@at_known
 def closure_jacobians(
     mechanism: AbstractMechanism, q: Components, x: Components
 ) -> ClosureJacobians:
     """A and B of (1) at a closed configuration (q, x)."""
     q, x = as_scalars(q), as_scalars(x)
-    ones = tuple(jnp.ones_like(value) for value in q)
-    _, B = jax.jvp(lambda q: mechanism.closure(q, x), (q,), (ones,))
+    ones = tuple(full_like(value, 1.0) for value in q)
+    _, B = jvp(lambda q: mechanism.closure(q, x), (q,), (ones,))
     columns = []
     for j in range(len(x)):
-        unit = tuple(jnp.full_like(value, float(k == j)) for k, value in enumerate(x))
-        columns.append(jax.jvp(lambda x: mechanism.closure(q, x), (x,), (unit,))[1])
+        unit = tuple(full_like(value, float(k == j)) for k, value in enumerate(x))
+        columns.append(jvp(lambda x: mechanism.closure(q, x), (x,), (unit,))[1])
     return ClosureJacobians(transposed(tuple(columns)), B)
 
 
+@at_known
 def jacobian(
     mechanism: AbstractMechanism, q: Components, x: Components
-) -> Float[Array, "*batch m n"]:
+) -> Numeric[AnyArray, "*batch m n"]:
     """J = dx/dq, so that xd = J qd: the columns of -A^-1 B."""
     A, B = closure_jacobians(mechanism, q, x)
     columns = []
     for j, b in enumerate(B):
-        right = tuple(-b if i == j else jnp.zeros_like(b) for i in range(len(B)))
+        right = tuple(-b if i == j else zeros_like(b) for i in range(len(B)))
         columns.append(stacked(solve(A, right)))
-    return jnp.stack(columns, axis=-1)
+    return library(*q, *x).stack(columns, axis=-1)
 
 
+@at_known
 def joint_motion(
     mechanism: AbstractMechanism, q: Components, x: Components, *platform: Components
 ) -> Rates:
@@ -83,6 +89,7 @@ def joint_motion(
     return Rates(*_march(mechanism, q, x, platform, known="x", solve_for=_divided_by(B)))
 
 
+@at_known
 def joint_velocity(
     mechanism: AbstractMechanism, q: Components, x: Components, xd: Components
 ) -> Scalars:
@@ -92,6 +99,7 @@ def joint_velocity(
     return tuple(-safe_divide(push, b) for push, b in zip(pushes, B, strict=True))
 
 
+@at_known
 def joint_acceleration(
     mechanism: AbstractMechanism, q: Components, x: Components, xd: Components, xdd: Components
 ) -> tuple[Scalars, Scalars, ClosureJacobians]:
@@ -102,6 +110,7 @@ def joint_acceleration(
     return qd, qdd, closure
 
 
+@at_known
 def platform_motion(
     mechanism: AbstractMechanism, q: Components, x: Components, *joints: Components
 ) -> Rates:
@@ -133,7 +142,7 @@ def _march(
 ) -> list[Scalars]:
     """Solve (1) for k = 1 to `orders`; the unknown k-th derivative enters g_k as zero."""
     q, x = as_scalars(q), as_scalars(x)
-    zeros = tuple(jnp.zeros_like(value) for value in q)
+    zeros = tuple(zeros_like(value) for value in q)
     known_rates = [as_scalars(rate) for rate in given] + [zeros] * (orders - len(given))
     found: list[Scalars] = []
     for order in range(1, orders + 1):
@@ -160,12 +169,12 @@ def _derivative_along(
     function = at
     for _ in range(order):
         function = time_derivative(function)
-    return function(jnp.zeros_like(q[0][0]))
+    return function(zeros_like(q[0][0]))
 
 
 def time_derivative(function: Callable[[Scalar], Scalars]) -> Callable[[Scalar], Scalars]:
     """d function / dt, component by component; nests."""
-    return lambda t: jax.jvp(function, (t,), (jnp.ones_like(t),))[1]
+    return lambda t: jvp(function, (t,), (full_like(t, 1.0),))[1]
 
 
 def _taylor(derivatives: tuple[Scalar, ...], t: Scalar) -> Scalar:

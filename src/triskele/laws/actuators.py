@@ -19,13 +19,17 @@ mechanism is then driven by the effort i T.
 A stiff transmission, one without kt, has th1 = th2 and one inertia J1 + J2 at the joint.
 """
 
+from collections.abc import Sequence
+
 import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from triskele.description.schema import Motor, Robot
 from triskele.errors import MissingFact
-from triskele.laws.motors import drive_motors, ratio, reflected_inertia
+from triskele.laws.drives import Drive
+from triskele.laws.motors import ratio
+from triskele.numerics import AnyArray
 
 _WHY = "a closed loop"
 
@@ -33,15 +37,17 @@ _WHY = "a closed loop"
 class Coupling(eqx.Module):
     """Spring and damper of (3), of n drives."""
 
-    stiffness: Float[Array, " n"]  #: kt [N m/rad]
-    reverse: Float[Array, " n"]  #: kt [N m/rad] while the load leads
-    damping: Float[Array, " n"]  #: ct [N m s/rad]
+    stiffness: Float[AnyArray, " n"]  #: kt [N m/rad]
+    reverse: Float[AnyArray, " n"]  #: kt [N m/rad] while the load leads
+    damping: Float[AnyArray, " n"]  #: ct [N m s/rad]
 
-    def torque(self, twist: Float[Array, " n"], rate: Float[Array, " n"]) -> Float[Array, " n"]:
+    def torque(
+        self, twist: Float[AnyArray, " n"], rate: Float[AnyArray, " n"]
+    ) -> Float[AnyArray, " n"]:
         """T of (3) [N m], from th1 - th2 [rad] and its rate."""
         return jnp.where(twist >= 0, self.stiffness, self.reverse) * twist + self.damping * rate
 
-    def twist(self, torque: Float[Array, " n"]) -> Float[Array, " n"]:
+    def twist(self, torque: Float[AnyArray, " n"]) -> Float[AnyArray, " n"]:
         """The twist th1 - th2 [rad] at rest under a torque [N m]."""
         return torque / jnp.where(torque >= 0, self.stiffness, self.reverse)
 
@@ -49,43 +55,40 @@ class Coupling(eqx.Module):
 class Actuators(eqx.Module):
     """The constants of (1) to (3), one entry per drive."""
 
-    ratio: Float[Array, " n"]  #: i [rad/rad or rad/m]
-    torque_constant: Float[Array, " n"]  #: kT [N m/A]
-    rotor_inertia: Float[Array, " n"]  #: J1 [kg m^2]; J1 + J2 of a stiff transmission
-    damping: Float[Array, " n"]  #: c1 [N m s/rad]
-    coulomb: Float[Array, " n"]  #: C [N m]
-    coulomb_speed: Float[Array, " n"]  #: w_C [rad/s]
-    current_limit: Float[Array, " n"]  #: I_max [A], or of the peak torque; infinite without
-    load_inertia: Float[Array, " n"]  #: J2 [kg m^2]; 0 of a stiff transmission
+    ratio: Float[AnyArray, " n"]  #: i [rad/rad or rad/m]
+    torque_constant: Float[AnyArray, " n"]  #: kT [N m/A]
+    rotor_inertia: Float[AnyArray, " n"]  #: J1 [kg m^2]; J1 + J2 of a stiff transmission
+    damping: Float[AnyArray, " n"]  #: c1 [N m s/rad]
+    coulomb: Float[AnyArray, " n"]  #: C [N m]
+    coulomb_speed: Float[AnyArray, " n"]  #: w_C [rad/s]
+    current_limit: Float[AnyArray, " n"]  #: I_max [A], or of the peak torque; infinite without
+    load_inertia: Float[AnyArray, " n"]  #: J2 [kg m^2]; 0 of a stiff transmission
     coupling: Coupling | None  #: None: stiff
 
-    def limited(self, current: Float[Array, " n"]) -> Float[Array, " n"]:
+    def limited(self, current: Float[AnyArray, " n"]) -> Float[Array, " n"]:
         """`current` [A] within its limits."""
         return jnp.clip(current, -self.current_limit, self.current_limit)
 
-    def friction(self, speed: Float[Array, " n"]) -> Float[Array, " n"]:
+    def friction(self, speed: Float[AnyArray, " n"]) -> Float[AnyArray, " n"]:
         """Torque of the bearings [N m] at the motor's `speed` [rad/s]."""
         return self.damping * speed + self.coulomb * jnp.tanh(speed / self.coulomb_speed)
 
     def rotor_acceleration(
-        self, current: Float[Array, " n"], speed: Float[Array, " n"], torque: Float[Array, " n"]
-    ) -> Float[Array, " n"]:
+        self,
+        current: Float[AnyArray, " n"],
+        speed: Float[AnyArray, " n"],
+        torque: Float[AnyArray, " n"],
+    ) -> Float[AnyArray, " n"]:
         """th1'' of (1) [rad/s^2], with the `torque` T of the coupling."""
         drive = self.torque_constant * current - self.friction(speed) - torque
         return drive / self.rotor_inertia
 
 
-def actuators(robot: Robot, drives: int) -> Actuators:
-    """The actuators of a robot file, of its first `drives` drives."""
-    motors = drive_motors(robot, drives)
-    missing = [k for k, motor in enumerate(motors) if motor is None]
-    if missing:
-        section = "motors.axis4" if 3 in missing else "motors.drives"
-        raise MissingFact(f"{robot.name} has no '{section}', which {_WHY} needs; add it.")
-    found = [motor for motor in motors if motor is not None]
-    names = ["motors.axis4" if k == 3 else "motors.drives" for k in range(drives)]
-    for name, motor in zip(names, found, strict=True):
-        _check(robot, name, motor)
+def actuators(robot: Robot, drives: Sequence[Drive]) -> Actuators:
+    """The actuators of the `drives` of a robot file."""
+    for drive in drives:
+        _check(robot, drive)
+    found = [drive.motor for drive in drives if drive.motor is not None]
     soft = all(motor.coupling_stiffness is not None for motor in found)
     if not soft and any(motor.coupling_stiffness is not None for motor in found):
         raise MissingFact(
@@ -127,21 +130,21 @@ def _coupling(motors: list[Motor]) -> Coupling:
     return Coupling(*(jnp.asarray(part, float) for part in (forth, back, lost)))
 
 
-def _check(robot: Robot, name: str, motor: Motor) -> None:
-    """Refuse a motor without the numbers that a closed loop needs."""
-    if ratio(motor) is None:
-        raise MissingFact(
-            f"{robot.name} has neither '{name}.gear_ratio' nor '{name}.transmission'; "
-            f"{_WHY} needs one of them."
-        )
-    robot.require(f"{name}.torque_constant", _WHY)
+def _check(robot: Robot, drive: Drive) -> None:
+    """Refuse a drive without the numbers that a closed loop needs."""
+    place, motor = drive.place, drive.motor
+    if motor is None:
+        raise MissingFact(f"{robot.name} has no '{place}', which {_WHY} needs; add it.")
+    if drive.ratio is None:
+        key = f"{place}.{drive.ratio_key}"
+        raise MissingFact(f"{robot.name} has no '{key}', which {_WHY} needs; add it.")
+    robot.require(f"{place}.torque_constant", _WHY)
     if motor.coupling_stiffness is not None and not motor.rotor_inertia:
-        robot.require(f"{name}.rotor_inertia", f"{_WHY} with a soft transmission")
+        robot.require(f"{place}.rotor_inertia", f"{_WHY} with a soft transmission")
 
 
-def at_joints(robot: Robot, soft: Actuators) -> Float[Array, " n"]:
-    """Inertia that turns with the joints [kg m^2 or kg]: i^2 J2, or all of a stiff transmission."""
-    if soft.coupling is not None:
-        return soft.ratio**2 * soft.load_inertia
-    motors = drive_motors(robot, len(soft.ratio))
-    return jnp.asarray([0.0 if m is None else reflected_inertia(m) for m in motors], float)
+def at_joints(drives: Sequence[Drive], motors: Actuators) -> Float[AnyArray, " n"]:
+    """Inertia that moves with the joints [kg m^2 or kg]: i^2 J2, or all of a stiff transmission."""
+    if motors.coupling is not None:
+        return motors.ratio**2 * motors.load_inertia
+    return jnp.asarray([drive.inertia for drive in drives], float)

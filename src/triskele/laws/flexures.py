@@ -33,7 +33,7 @@ S. T. Smith and D. G. Chetwynd, Foundations of ultraprecision mechanism design, 
 import math
 from typing import NamedTuple
 
-from triskele.description.schema import CylinderHinge, Material, NotchHinge, PrsRobot
+from triskele.description.schema import CylinderHinge, Material, NotchHinge, Robot
 from triskele.errors import InputError, MissingFact
 
 _THICK = 1.0  #: t / R from which (2) is no beam any more
@@ -41,11 +41,14 @@ _STUBBY = 1.0  #: l / d below which (4) is none
 
 
 class FlexureStiffness(NamedTuple):
-    """Stiffnesses of the flexures of a leg [N m/rad]."""
+    """Stiffnesses of the flexures at the ends of a rod or bar [N m/rad]; None where none is known.
 
-    revolute_bending: float
-    spherical_bending: float
-    spherical_torsion: float
+    The fields are the keys that `Coordinate.flexure` names.
+    """
+
+    revolute_bending: float | None
+    spherical_bending: float | None
+    spherical_torsion: float | None
 
 
 class Yielding(NamedTuple):
@@ -92,25 +95,22 @@ def shear_modulus(material: Material) -> float:
     return material.young_modulus / (2 * (1 + material.poisson_ratio))
 
 
-def flexure_stiffness(robot: PrsRobot) -> FlexureStiffness | None:
+def flexure_stiffness(robot: Robot) -> FlexureStiffness | None:
     """Stiffnesses that the file states, or else those of its hinges; None without flexures."""
     stated = robot.flexures
     if stated is None:
         return None
-    bending = stated.revolute_bending
-    if bending is None:
-        assert stated.revolute is not None, "the file has stiffness or hinge"
-        bending = notch_stiffness(stated.revolute, robot.materials[stated.revolute.material])
+    hinge, notch, ball = stated.revolute_bending, stated.revolute, stated.spherical
+    if hinge is None and notch is not None:
+        hinge = notch_stiffness(notch, robot.materials[notch.material])
     both = stated.spherical_bending, stated.spherical_torsion
-    if both[0] is None or both[1] is None:
-        assert stated.spherical is not None, "the file has stiffness or hinge"
-        hinge = stated.spherical
-        found = cylinder_stiffness(hinge, robot.materials[hinge.material])
+    if None in both and ball is not None:
+        found = cylinder_stiffness(ball, robot.materials[ball.material])
         both = tuple(f if s is None else s for s, f in zip(both, found, strict=True))
-    return FlexureStiffness(bending, *both)  # pyright: ignore[reportArgumentType]
+    return FlexureStiffness(hinge, *both)
 
 
-def yielding(robot: PrsRobot) -> tuple[Yielding, ...]:
+def yielding(robot: Robot) -> tuple[Yielding, ...]:
     """Stress per angle of each flexure, (3) and (5), and the angle at which it yields."""
     stiffness = flexure_stiffness(robot)
     if stiffness is None or robot.flexures is None:
@@ -118,12 +118,15 @@ def yielding(robot: PrsRobot) -> tuple[Yielding, ...]:
     found, notch, cylinder = [], robot.flexures.revolute, robot.flexures.spherical
     if notch is not None:
         k, t = stiffness.revolute_bending, notch.thickness
+        assert k is not None, "a notch has a stiffness"
         crowded = (1 + t / (2 * notch.radius)) ** 0.45
         rate = crowded * 6 * k / (notch.width * t * t)
         found.append(_yielding("revolute", "bending", k, rate, robot.materials[notch.material]))
     if cylinder is not None:
         material, cube = robot.materials[cylinder.material], math.pi * cylinder.diameter**3
         k, twist = stiffness.spherical_bending, stiffness.spherical_torsion
+        assert k is not None, "a cylinder bends"
+        assert twist is not None, "a cylinder twists"
         found.append(_yielding("spherical", "bending", k, 32 * k / cube, material))
         # Shear yields at 1 / sqrt(3) of the strength (von Mises): count it as sqrt(3) tau.
         rate = math.sqrt(3) * 16 * twist / cube

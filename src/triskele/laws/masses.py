@@ -3,27 +3,47 @@
 m, m c (3), and xx, yy, zz, xy, yz, xz about the origin of the body's frame, in SI units.
 """
 
-import re
-
 from triskele.description.schema import Body, Payload, Robot
 from triskele.errors import DescriptionError, InputError, UnknownName, did_you_mean
+from triskele.kinematics.mechanism import AbstractMechanism, Part
 from triskele.spatial.inertia import infeasibility
 
+BASE = "base"
 _WHY = "dynamics"
 
 
-def body_parameters(robot: Robot, name: str) -> tuple[float, ...]:
-    """Ten parameters of the body `name`; a flange that is part of the platform weighs nothing."""
-    part = re.sub(r"_\d[ab]?$", "", name)
-    section = getattr(robot.bodies, part, None)
-    if section is None and part == "end_effector":
+def body_parameters(robot: Robot, mechanism: AbstractMechanism) -> dict[str, tuple[float, ...]]:
+    """Ten parameters of each moving body: of its own section, or of its part.
+
+    A flange without either weighs nothing: it counts with the platform on which it turns.
+    """
+    flange = mechanism.carrier if mechanism.flange else ""
+    return {part.body: _parameters(robot, part, part.body == flange) for part in mechanism.parts}
+
+
+def _parameters(robot: Robot, part: Part, flange: bool) -> tuple[float, ...]:
+    name = part.body if robot.body(part.body) is not None else part.part
+    section = robot.body(name)
+    if section is None and flange:
         return (0.0,) * 10
-    section = robot.require(f"bodies.{part}", _WHY)
+    if section is None:
+        section = robot.require(f"bodies.{name}", _WHY)
     assert isinstance(section, Body)
+    return existing(section, f"{robot.place}, bodies.{name}")
+
+
+def existing(section: Body, place: str) -> tuple[float, ...]:
+    """Ten parameters of a body that can exist; `place` is named in the error."""
     reason = infeasibility(section.ten_parameters)
     if reason is not None:
-        raise DescriptionError(f"{robot.name}, bodies.{part}: no such body exists, {reason}.")
+        raise DescriptionError(f"{place}: no such body exists, {reason}.")
     return section.ten_parameters
+
+
+def base_parameters(robot: Robot) -> tuple[float, ...] | None:
+    """Ten parameters of the base; None if the file gives it no mass."""
+    section = robot.body(BASE)
+    return None if section is None else existing(section, f"{robot.place}, bodies.{BASE}")
 
 
 def named_payload(robot: Robot, payload: Payload | str | None) -> Payload | None:
@@ -39,9 +59,12 @@ def named_payload(robot: Robot, payload: Payload | str | None) -> Payload | None
 def payload_parameters(robot: Robot, payload: Payload | str | None) -> tuple[float, ...]:
     """Ten parameters of a payload, or of one of the file's by its name; zeros if there is none."""
     carried = named_payload(robot, payload)
-    if carried is None:
-        return (0.0,) * 10
-    reason = infeasibility(carried.ten_parameters)
+    return (0.0,) * 10 if carried is None else ten_of_payload(carried)
+
+
+def ten_of_payload(payload: Payload) -> tuple[float, ...]:
+    """Ten parameters of a payload that can exist."""
+    reason = infeasibility(payload.ten_parameters)
     if reason is not None:
         raise InputError(f"The payload cannot exist: {reason}.")
-    return carried.ten_parameters
+    return payload.ten_parameters

@@ -6,7 +6,11 @@ Units follow the joint: for a turning joint i is a plain number (motor turns per
 for a slider it is in rad/m, and (1) gives N m, rad/s, kg m^2 or N, m/s, kg.
 """
 
+from collections.abc import Sequence
+
 from triskele.description.schema import Motor, Robot
+from triskele.kinematics.fit import motor_of
+from triskele.kinematics.mechanism import Coordinate
 
 
 def ratio(motor: Motor) -> float | None:
@@ -44,8 +48,6 @@ def joint_speed(motor: Motor) -> float | None:
     return None if motor.peak_speed is None or i is None else motor.peak_speed / i
 
 
-def drive_motors(robot: Robot, count: int) -> tuple[Motor | None, ...]:
-    """The motor of each joint; the fourth is that of the telescope."""
-    if robot.motors is None:
-        return (None,) * count
-    return ((robot.motors.drives,) * 3 + (robot.motors.axis4,))[:count]
+def drive_motors(robot: Robot, joints: Sequence[Coordinate]) -> tuple[Motor | None, ...]:
+    """The motor of each joint: its own, or that of its group in the file."""
+    return tuple(motor_of(robot.motors, joint)[1] for joint in joints)

@@ -4,6 +4,7 @@ model = from_robot(robot)                          or  from_file(load_mechanism(
 run = simulate(model.system, model.start, 5.0)     free or driven motion
 held = reactions(model.system, states, drive=...)  forces and moments in every joint
 print(mobility(model.system, model.start))         freedom, and what is redundant
+states = trajectory(model.system, model.start, t)  as simulate, to be differentiated
 """
 
 from triskele.multibody.adams import adams as adams
@@ -12,6 +13,7 @@ from triskele.multibody.assembly import assembled as assembled
 from triskele.multibody.from_file import from_file as from_file
 from triskele.multibody.from_robot import from_robot as from_robot
 from triskele.multibody.generalised_alpha import generalised_alpha as generalised_alpha
+from triskele.multibody.gradients import trajectory as trajectory
 from triskele.multibody.integrate import simulate as simulate
 from triskele.multibody.joints import Body as Body
 from triskele.multibody.joints import Joint as Joint

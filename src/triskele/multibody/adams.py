@@ -17,19 +17,27 @@ from typing import NamedTuple
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Array, Float
 
 from triskele.kinematics.motion import Real
+from triskele.multibody.collapse import reason
 from triskele.multibody.integrate import (
+    MOST,
+    SHORTEST,
+    WINDOW,
+    Actuation,
     Efforts,
     Run,
     Signal,
-    checked_actuation,
+    begun,
+    driving,
+    met,
     onto_conditions,
     packed,
     rates,
     sample_times,
     sampled,
+    unpacked,
 )
 from triskele.multibody.system import State, System
 
@@ -52,47 +60,66 @@ def adams(
     stabilised: bool = True,
 ) -> Run:
     """As `simulate`; the step never exceeds `longest_step` [s], nor the time between samples."""
-    actuation = checked_actuation(system, efforts, signal)
     times = sample_times(duration, rate, tolerance)
+    actuation = begun(system, start, duration, efforts, signal)
     steps = _Steps(tolerance)
 
     def derivative(t: float, y: Vector) -> Vector:
         return np.asarray(_rates(system, actuation, jnp.asarray(t), jnp.asarray(y)))
 
-    def settled(t: float, y: Vector) -> Vector:
+    def settled(t: float, y: Vector) -> Vector | None:
         if not stabilised:
-            return y
-        return np.asarray(_projected(system, actuation, jnp.asarray(t), jnp.asarray(y)))
+            return y if np.isfinite(y).all() else None
+        moved, met = _projected(system, actuation, jnp.asarray(t), jnp.asarray(y))
+        return np.asarray(moved) if met else None
 
     t, y = 0.0, np.asarray(packed(start, jnp.zeros(2)))
     steps.begin(t, derivative(t, y))
-    found, ended = [y], None
+    found, ended, progress = [y], None, _Progress(float(duration))
     for goal in times[1:]:
         while t < goal and ended is None:
             h = min(steps.h, longest_step, goal - t)
             h = goal - t if goal - t < 1.001 * h else h
+            after = goal if h == goal - t else t + h
             trial = steps.attempt(derivative, t, y, h)
-            if trial is None:
-                ended = _given_up(t, steps)
-                continue
-            t, y = (goal if h == goal - t else t + h), trial
-            y = settled(t, y)
-            steps.accept(t, derivative(t, y))
+            trial = None if trial is None else settled(after, trial)
+            if trial is not None:
+                t, y = after, trial
+                steps.accept(t, derivative(t, y))
+            else:
+                steps.h = min(steps.h, h / 2)
+            if progress.over(t, steps.h):
+                state = unpacked(system, jnp.asarray(y))
+                ended = reason(system, driving(actuation), t, state)
         if ended is not None:
             break
         found.append(y)
     return sampled(system, actuation, times[: len(found)], np.array(found), steps.taken, ended)
 
 
-def _given_up(t: float, steps: "_Steps") -> str | None:
-    """A reason to stop, if steps have become hopelessly short."""
-    if steps.h > 1e-12:
-        return None
-    return f"at t = {t:.6g} s: the integrator could not go on (too stiff, or not finite)"
+class _Progress:
+    """Whether steps have become hopelessly short, as in `integrate.py`."""
+
+    def __init__(self, duration: float) -> None:
+        self._duration, self._tries, self._mark = duration, 0, 0.0
+
+    def over(self, t: float, h: float) -> bool:
+        """Whether to give up at t with the next step h."""
+        self._tries += 1
+        if self._tries % WINDOW:
+            return bool(h < SHORTEST * self._duration)
+        stuck = bool(t - self._mark < self._duration * WINDOW / MOST)
+        self._mark = t
+        return stuck
 
 
 _rates = eqx.filter_jit(rates)
-_projected = eqx.filter_jit(onto_conditions)
+
+
+@eqx.filter_jit
+def _projected(system: System, actuation: Actuation, t: Array, y: Array) -> tuple[Array, Array]:
+    y = onto_conditions(system, actuation, t, y)
+    return y, met(system, actuation, t, y)
 
 
 class _Errors(NamedTuple):

@@ -9,7 +9,7 @@ from triskele.kinematics.cycles import check_coordinates
 from triskele.kinematics.mechanism import AbstractMechanism
 from triskele.kinematics.motion import Motion
 from triskele.kinematics.velocity import joint_acceleration
-from triskele.multibody.from_robot import RobotSystem
+from triskele.multibody.from_robot import RobotSystem, followed
 from triskele.multibody.primitives import Drive
 from triskele.multibody.reactions import In, JointReactions, reactions
 from triskele.multibody.solve import consistent_speeds
@@ -54,14 +54,10 @@ def _samples(model: RobotSystem, motion: Motion) -> tuple[State, Drive]:
     R = jnp.swapaxes(T[:, :, :3], -1, -2)
     r = T[:, :, 3] + jnp.einsum("nbij,bj->nbi", R, system.centre)
     still = jnp.zeros_like(r)
-    motors = [axis.joint for axis in system.motors]
-    rates = zip((q, qd, qdd), arrays, strict=True)
-    if "guide" in motors:  # the platform is driven, and axis 4 if there is one
-        parts = [
-            np.concatenate([joint[:, 3:], platform[:, :3]], axis=-1) for joint, platform in rates
-        ]
-    else:
-        parts = [joint for joint, _ in rates]
+    parts = [
+        np.stack(followed(model, list(joint.T), list(platform.T)), axis=-1)
+        for joint, platform in zip((q, qd, qdd), arrays, strict=True)
+    ]
     return State(r, from_matrix(R), still, still), Drive(*map(jnp.asarray, parts))
 
 

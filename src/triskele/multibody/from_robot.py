@@ -1,42 +1,43 @@
 """The bodies and joints of a robot file as a mechanism in absolute coordinates.
 
 Joints are those that the robot's architecture names (`kinematics`); nothing of its closed
-form is used but poses to start from. Three models of a Delta's rods:
-
-    built        rods, and connecting rods where there are, as bodies with the joints they have
-    isostatic    connecting rods hinged at one rod, and led along a line of the other: no
-                 redundant condition, so that every reaction is unique
-    distance     rods without mass that keep their balls a constant distance apart; their mass
-                 goes to both ends, by the lever rule
+form is used but poses to start from. Rods are bodies with the joints they have, or as one of the
+other models in `rods.py` has them.
 """
 
-import re
-from typing import Literal, NamedTuple
+from collections.abc import Sequence
+from typing import Literal, NamedTuple, TypeVar
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Float
 
-from triskele.description.schema import Friction, Payload, PrsRobot, Robot
+from triskele.description.schema import Friction, Payload, Robot
 from triskele.errors import InputError
 from triskele.kinematics import mechanism as kinematics
 from triskele.kinematics.build import build
 from triskele.kinematics.velocity import joint_acceleration, joint_velocity
-from triskele.laws.friction import drive_friction, friction_law
-from triskele.laws.masses import body_parameters, payload_parameters
-from triskele.laws.motors import drive_motors, reflected_inertia
+from triskele.laws.drives import drives
+from triskele.laws.friction import friction_law
+from triskele.laws.masses import BASE, base_parameters, body_parameters, payload_parameters
 from triskele.laws.springs import Spring, flexure_springs
 from triskele.multibody.joints import Body, Joint, frame_about, system
+from triskele.multibody.redundancy import mobility
+from triskele.multibody.rods import led_connectors, massless_rods
 from triskele.multibody.system import GROUND, State, System
-from triskele.numerics import Components, as_scalars, stacked
+from triskele.numerics import AnyArray, Components, as_scalars, stacked
 from triskele.spatial.euler_parameters import from_matrix, rotation_matrix
 from triskele.spatial.vectors import WORLD, Frame, poses_array
 
 Rods = Literal["built", "isostatic", "distance"]
 Driven = Literal["efforts", "motors", "platform"]
 Numbers = Float[np.ndarray, "..."]
-_BASE = "base"
+T = TypeVar("T")
+GUIDE = "guide"  #: the joint that leads a platform which is driven itself
+_LED = 3  # coordinates of the platform, and as many motors, that it takes the place of
+_STRUT = np.eye(3)[:, [1, 2, 0]]  # axes m and n across a strut, l along it, in the strut
+_ASIDE = 1e-4  # part of a loop by which the platform moves to tell which way a joint turns
 
 
 class Parts(NamedTuple):
@@ -78,32 +79,64 @@ def from_robot(
     """
     mechanism = build(robot)
     robot.require("bodies", "the multibody engine")
-    if driven == "platform" and isinstance(robot, PrsRobot):
-        raise InputError(f"{robot.name}: only a platform that translates can be driven itself.")
     bodies = _bodies(robot, mechanism, payload)
     joints = _joints(robot, mechanism, friction=friction)
-    if any(body.name == _BASE for body in bodies):
-        joints.append(Joint("stand", "fixed", GROUND, _BASE))
+    if any(body.name == BASE for body in bodies):
+        joints.append(Joint("stand", "fixed", GROUND, BASE))
     if rods == "isostatic":
-        joints = [_led(joint) for joint in joints]
+        joints = led_connectors(mechanism, joints)
     elif rods == "distance":
-        bodies, joints = _lumped(robot, bodies, joints)
+        bodies, joints = massless_rods(robot.name, mechanism, bodies, joints)
     if driven == "platform":
-        joints = [
-            joint._replace(motor=False) if re.match(r"motor_[123]$", joint.name) else joint
-            for joint in joints
-        ]
-        joints.append(Joint("guide", "path", GROUND, "platform"))
-    size = max(float(np.asarray(loop)) for loop in mechanism.scales().loops)
-    built, _ = system(
+        joints = _led(robot.name, mechanism, joints)
+    built, start = system(
         robot.name,
         bodies,
         joints,
         gravity=robot.gravity,
         prescribed=driven != "efforts",
-        size=size,
+        size=max(float(np.asarray(loop)) for loop in mechanism.scales().loops),
     )
+    if rods == "distance":
+        _check_held(mechanism, built, start)
     return RobotSystem(built, mechanism, Parts(tuple(bodies), tuple(joints)))
+
+
+def _led(name: str, mechanism: kinematics.AbstractMechanism, joints: list[Joint]) -> list[Joint]:
+    """`joints` with the origin of the platform led, and the motors free that it stands for."""
+    places = tuple(coordinate.name for coordinate in mechanism.platform_coordinates[:_LED])
+    if places != ("x", "y", "z") or _turns(mechanism):
+        raise InputError(
+            f"{name}: only a platform that translates along x, y and z can be driven itself."
+        )
+    free = [joint.name for joint in mechanism.joints() if joint.driven][:_LED]
+    released = [joint._replace(motor=joint.motor and joint.name not in free) for joint in joints]
+    return [*released, Joint(GUIDE, "path", GROUND, mechanism.platform)]
+
+
+def _turns(mechanism: kinematics.AbstractMechanism) -> bool:
+    """Whether the platform turns when any of its coordinates changes."""
+    axes = [mechanism.platform_pose(x)[:3] for x in (mechanism.home(), _aside(mechanism))]
+    first, second = (np.array(part, float) for part in axes)
+    return bool(np.abs(first - second).max() > _ASIDE**2)
+
+
+def _aside(mechanism: kinematics.AbstractMechanism) -> tuple[float, ...]:
+    """Platform coordinates a little off home, each by another part of a loop."""
+    scales = mechanism.scales()
+    moved = _ASIDE * float(np.asarray(scales.loops[0]))
+    units = enumerate(zip(mechanism.home(), scales.platform, strict=True))
+    return tuple(float(np.asarray(x + moved * np.cos(k) / unit)) for k, (x, unit) in units)
+
+
+def _check_held(mechanism: kinematics.AbstractMechanism, built: System, start: State) -> None:
+    """An error if constant distances leave more free than the motors drive."""
+    freedom, motors = mobility(built.with_free_motors(), start).freedom, len(built.motors)
+    if freedom != motors:
+        raise InputError(
+            f"{built.name}: rods of constant distance leave {freedom} degrees of freedom for "
+            f"{motors} drives; only pairs of rods keep a platform level by their lengths alone."
+        )
 
 
 def placed(robot: RobotSystem, x: Components, xd: Components | None = None) -> State:
@@ -114,9 +147,9 @@ def placed(robot: RobotSystem, x: Components, xd: Components | None = None) -> S
     q = mechanism.inverse(x).components
     qd = joint_velocity(mechanism, q, x, xd)
 
-    def poses(q: Components, x: Components) -> Array:
+    def poses(q: Components, x: Components) -> AnyArray:
         found = dict(zip(mechanism.bodies, mechanism.body_poses(q, x), strict=True))
-        found[_BASE] = WORLD
+        found[BASE] = WORLD
         return poses_array(tuple(found[name] for name in robot.system.bodies))
 
     T, Td = jax.jvp(poses, (q, x), (qd, xd))
@@ -138,15 +171,15 @@ def _bodies(
     """Moving bodies at home, the payload on what carries it, and the base if it has a mass."""
     home = mechanism.home()
     frames = mechanism.body_poses(mechanism.inverse(home).components, home)
-    carrier = "end_effector" if "end_effector" in mechanism.bodies else "platform"
     bodies = []
-    for name, frame in zip(mechanism.bodies, frames, strict=True):
-        ten = np.array(body_parameters(robot, name))
-        if name == carrier:
+    for (name, own), frame in zip(body_parameters(robot, mechanism).items(), frames, strict=True):
+        ten = np.array(own)
+        if name == mechanism.carrier:
             ten = ten + np.array(payload_parameters(robot, payload))
         bodies.append(Body(name, tuple(ten), _matrix(frame)))
-    if getattr(robot.bodies, _BASE, None) is not None:
-        bodies.append(Body(_BASE, body_parameters(robot, _BASE), _matrix(WORLD)))
+    base = base_parameters(robot)
+    if base is not None:
+        bodies.append(Body(BASE, base, _matrix(WORLD)))
     return bodies
 
 
@@ -161,14 +194,14 @@ def _joints(
     home = mechanism.home()
     q = mechanism.inverse(home).components
     frames = dict(zip(mechanism.bodies, mechanism.body_poses(q, home), strict=True))
-    poses = {name: _matrix(frame) for name, frame in {_BASE: WORLD, **frames}.items()}
-    based = getattr(robot.bodies, _BASE, None) is not None
+    poses = {name: _matrix(frame) for name, frame in {BASE: WORLD, **frames}.items()}
+    based = robot.body(BASE) is not None
     driven = [joint.name for joint in mechanism.joints() if joint.driven]
     made = []
     for joint in mechanism.joints():
         angle = float(np.asarray(q[driven.index(joint.name)])) if joint.driven else 0.0
         item = _joint(joint, poses[joint.parent], poses[joint.child], angle)
-        item = item._replace(parent=GROUND) if joint.parent == _BASE and not based else item
+        item = item._replace(parent=GROUND) if joint.parent == BASE and not based else item
         made.append(item)
     return _with_laws(robot, mechanism, made, friction=friction)
 
@@ -208,143 +241,107 @@ def _with_laws(
 ) -> list[Joint]:
     """`joints` with the inertia and friction of motors, springs, and friction elsewhere."""
     laws = (robot.friction or Friction()) if friction else Friction()
-    motors = drive_motors(robot, len(mechanism.joint_coordinates))
-    balls = None if laws.balls is None else friction_law(laws.balls)
-    slide = None if laws.telescope is None else friction_law(laws.telescope)
-    found, drive = [], 0
-    for joint in joints:
-        if joint.motor:
-            motor = motors[drive]
-            rotor = 0.0 if motor is None else reflected_inertia(motor)
-            law = drive_friction(laws, drive, motor, friction)
-            joint, drive = joint._replace(rotor=rotor, friction=law), drive + 1
-        elif joint.name == "slide":
-            joint = joint._replace(friction=slide)
-        elif joint.name.startswith(("elbow", "wrist")):
-            joint = joint._replace(friction=balls)
-        found.append(joint)
-    return _flexures(robot, mechanism, found) if isinstance(robot, PrsRobot) else found
-
-
-def _flexures(
-    robot: PrsRobot, mechanism: kinematics.AbstractMechanism, joints: list[Joint]
-) -> list[Joint]:
-    """The joints of a 3PRS as springs, free of stress at the rest angle of the bars."""
-    names = [coordinate.name for coordinate in mechanism.passive_coordinates]
-    springs = dict(zip(names, flexure_springs(robot, mechanism), strict=True))
-    if springs["alpha_1"] is None:
-        return joints
-    home = mechanism.home()
-    bent = mechanism.passive(mechanism.inverse(home).components, home)
-    angles = {name: float(np.asarray(value)) for name, value in zip(names, bent, strict=True)}
-    rest = robot.geometry.rest_angle
-    s0, c0 = np.sin(rest), np.cos(rest)
+    own = iter(drives(robot, mechanism))
+    sections = {joint.name: joint.friction for joint in mechanism.joints()}
     found = []
     for joint in joints:
-        kind, _, leg = joint.name.partition("_")
-        if kind == "revolute":
-            hinge = springs[f"alpha_{leg}"]
-            assert hinge is not None
-            # the joint turns by -alpha about its y axis; its angle is 0 where it is at rest
-            turn = _about_z(rest - angles[f"alpha_{leg}"])
-            spring = Spring(hinge.stiffness, jnp.zeros(()))
-            joint = joint._replace(spring=spring, child_frame=joint.child_frame @ turn)
-        elif kind == "spherical":
-            azimuth = robot.geometry.azimuth[int(leg) - 1]
-            e = np.array([np.cos(azimuth), np.sin(azimuth), 0.0])
-            t, k = np.array([-e[1], e[0], 0.0]), np.array([0.0, 0.0, 1.0])
-            bending = [springs[f"beta_{axis}{leg}"] for axis in "mnl"]
-            joint = joint._replace(
-                frame=np.stack([-t, s0 * e + c0 * k, -c0 * e + s0 * k], axis=1),
-                child_frame=np.eye(3)[:, [1, 2, 0]],
-                bending=[float(spring.stiffness) for spring in bending if spring is not None],
-            )
+        section = getattr(laws, sections[joint.name] or "-", None)
+        if joint.motor:
+            drive = next(own)
+            law = drive.whole_friction if friction else None
+            joint = joint._replace(rotor=drive.inertia, friction=law)
+        elif section is not None:
+            joint = joint._replace(friction=friction_law(section))
         found.append(joint)
-    return found
+    return _with_flexures(robot, mechanism, found)
 
 
-# Other models of the rods
+class _Bent(NamedTuple):
+    """A coordinate of a joint that is a spring."""
+
+    spring: Spring
+    home: float  #: its value there [rad]
+    moved: float  #: and a little off it
 
 
-def _led(joint: Joint) -> Joint:
-    """A hinge of a connecting rod at its second rod, as a point of that on the connecting rod.
-
-    The upper connecting rod keeps its hinge at rod a, whose spin it thus holds, and the lower
-    one at rod b. The other rod's point lies on its long axis, x: two conditions, not five.
-    """
-    if not re.match(r"hinge_rod_\d(ab|ba)$", joint.name):
-        return joint
-    return Joint(
-        joint.name,
-        "inline",
-        joint.child,
-        joint.parent,
-        joint.child_point,
-        joint.point,
-        frame=frame_about((1.0, 0.0, 0.0)),
-    )
-
-
-def _lumped(
-    robot: Robot, bodies: list[Body], joints: list[Joint]
-) -> tuple[list[Body], list[Joint]]:
-    """Rods as constant distances, their mass at both ends."""
-    if getattr(robot.geometry, "rod_spacing", None) is None:
-        raise InputError(
-            f"{robot.name}: rods of constant distance keep the platform level in pairs only, "
-            "and this robot has no rod_spacing."
-        )
-    ends = {joint.name: joint for joint in joints}
-    tens = {body.name: np.array(body.ten, float) for body in bodies}
-    kept = [joint for joint in joints if not re.match(r"(elbow|wrist|hinge)_", joint.name)]
-    for name in [body.name for body in bodies if body.name.startswith("rod_")]:
-        elbow, wrist = ends[f"elbow_{name}"], ends[f"wrist_{name}"]
-        length = float(wrist.child_point[0])
-        masses = [(tens[name][0], tens[name][1] / tens[name][0])]
-        for end in "ab":
-            hinge = ends.get(f"hinge_{name}{end}")
-            if hinge is not None:
-                masses.append((tens[hinge.child][0] / 2, float(hinge.point[0])))
-        far = sum(mass * along for mass, along in masses) / length
-        whole = sum(mass for mass, _ in masses)
-        for joint, part in ((elbow, whole - far), (wrist, far)):
-            tens[joint.parent] += _point_mass(part, np.asarray(joint.point, float))
-        kept.append(
-            Joint(
-                name,
-                "distance",
-                elbow.parent,
-                wrist.parent,
-                elbow.point,
-                wrist.point,
-                length=length,
-            )
-        )
-    names = [body.name for body in bodies if not body.name.startswith(("rod_", "connector_"))]
+def _with_flexures(
+    robot: Robot, mechanism: kinematics.AbstractMechanism, joints: list[Joint]
+) -> list[Joint]:
+    """`joints` with the springs of the robot: a hinge has one, a ball three, see `Bushing`."""
+    springs = flexure_springs(robot, mechanism)
+    if not any(springs):
+        return joints
+    home, aside = mechanism.home(), _aside(mechanism)
+    states = [(mechanism.inverse(x).components, x) for x in (home, aside)]
+    values = [mechanism.passive(*state) for state in states]
+    frames = [
+        dict(zip(mechanism.bodies, mechanism.body_poses(*state), strict=True)) for state in states
+    ]
+    bent: dict[str, list[_Bent]] = {}
+    for coordinate, spring, *at in zip(
+        mechanism.passive_coordinates, springs, *values, strict=True
+    ):
+        if spring is not None:
+            numbers = (float(np.asarray(value)) for value in at)
+            bent.setdefault(coordinate.joint, []).append(_Bent(spring, *numbers))
     return [
-        body._replace(ten=tuple(tens[body.name])) for body in bodies if body.name in names
-    ], kept
+        _sprung(joint, bent[joint.name], [_relative(joint, part) for part in frames])
+        if joint.name in bent
+        else joint
+        for joint in joints
+    ]
 
 
-def _point_mass(m: float, at: Numbers) -> Numbers:
-    """Ten parameters of a point mass."""
-    x, y, z = at
-    moments = (y * y + z * z, x * x + z * z, x * x + y * y, -x * y, -y * z, -x * z)
-    return m * np.array([1.0, x, y, z, *moments])
+def _relative(joint: Joint, frames: dict[str, Frame]) -> Numbers:
+    """Axes of the child in the parent."""
+    parent, child = (
+        np.eye(3) if name in (BASE, GROUND) else _matrix(frames[name])[:, :3]
+        for name in (joint.parent, joint.child)
+    )
+    return parent.T @ child
+
+
+def _sprung(joint: Joint, bent: list[_Bent], turned: list[Numbers]) -> Joint:
+    """A joint that is a spring; `turned` are the axes of its child in its parent, as in `_Bent`.
+
+    The angle of a hinge is zero at home here; its coordinate may have another sign and zero. A
+    ball takes the axes of its strut from where all three angles are zero.
+    """
+    home, aside = turned
+    if len(bent) == 1:
+        ((spring, value, moved),) = bent
+        first, second = (joint.frame.T @ R @ joint.child_frame for R in (home, aside))
+        angle = float(np.arctan2(second[1, 0], second[0, 0]) - np.arctan2(first[1, 0], first[0, 0]))
+        rest = (float(np.asarray(spring.rest)) - value) * np.sign(angle * (moved - value))
+        return joint._replace(spring=Spring(spring.stiffness, jnp.asarray(rest)))
+    (s1, s2, s3), (c1, c2, c3) = (f([part.home for part in bent]) for f in (np.sin, np.cos))
+    straight = (
+        np.array([[1.0, 0.0, 0.0], [0.0, c1, -s1], [0.0, s1, c1]])
+        @ np.array([[c2, 0.0, s2], [0.0, 1.0, 0.0], [-s2, 0.0, c2]])
+        @ np.array([[c3, -s3, 0.0], [s3, c3, 0.0], [0.0, 0.0, 1.0]])
+    )
+    return joint._replace(
+        frame=home @ _STRUT @ straight,
+        child_frame=_STRUT,
+        bending=[float(np.asarray(part.spring.stiffness)) for part in bent],
+    )
 
 
 def robot_drive(
     robot: RobotSystem, x: Components, xd: Components, xdd: Components
-) -> tuple[Array, Array, Array]:
+) -> tuple[AnyArray, AnyArray, AnyArray]:
     """Position, rate and acceleration of the prescribed motors for a motion of the platform."""
     x, xd, xdd = as_scalars(x), as_scalars(xd), as_scalars(xdd)
     q = robot.mechanism.inverse(x).components
     qd, qdd, _ = joint_acceleration(robot.mechanism, q, x, xd, xdd)
-    motors = [axis.joint for axis in robot.system.motors]
-    if "guide" not in motors:
-        return stacked(q), stacked(qd), stacked(qdd)
-    extra = [3] if "motor_4" in motors else []
     return tuple(  # pyright: ignore[reportReturnType]
-        stacked([*(joint[k] for k in extra), *platform[:3]])
-        for joint, platform in ((q, x), (qd, xd), (qdd, xdd))
+        stacked(followed(robot, *part)) for part in ((q, x), (qd, xd), (qdd, xdd))
     )
+
+
+def followed(robot: RobotSystem, joints: Sequence[T], platform: Sequence[T]) -> list[T]:
+    """What the prescribed motors follow, of coordinates of joints and platform, or their rates."""
+    motors = [axis.joint for axis in robot.system.motors]
+    driven = [joint.name for joint in robot.mechanism.joints() if joint.driven]
+    own = [value for name, value in zip(driven, joints, strict=True) if name in motors]
+    return [*own, *platform[:_LED]] if GUIDE in motors else own

@@ -15,6 +15,7 @@ Of order 2 only: use it where forces are stiff, otherwise `integrate.simulate`.
 Reference: O. Bruels, A. Cardona, M. Arnold, Mechanism and Machine Theory 48 (2012) 121.
 """
 
+import functools
 from typing import NamedTuple
 
 import equinox as eqx
@@ -32,12 +33,12 @@ from triskele.multibody.integrate import (
     Efforts,
     Run,
     Signal,
-    checked_actuation,
+    begun,
     packed,
     sampled,
     told,
 )
-from triskele.multibody.reactions import drive_efforts
+from triskele.multibody.reactions import motor_efforts
 from triskele.multibody.solve import accelerations, in_body, mass_matrix, mended_stiffness, moved
 from triskele.multibody.system import State, System, conditions, jacobian, motion_of
 from triskele.spatial.euler_parameters import rotation_matrix
@@ -81,7 +82,7 @@ def generalised_alpha(
     """As `simulate`, in steps of `step` [s], of which each `every`-th is a sample."""
     if not (0 < step <= duration and 0 <= spectral_radius <= 1 and every >= 1):
         raise InputError("step must be positive, no longer than duration; spectral_radius 0 to 1.")
-    actuation = checked_actuation(system, efforts, signal)
+    actuation = begun(system, start, duration, efforts, signal)
     count = max(1, round(duration / step / every))
     r = spectral_radius
     am, af = (2 * r - 1) / (r + 1), r / (r + 1)
@@ -117,7 +118,8 @@ def _stepped(
     first = _Step(start, vd, vd, found.lam, jnp.zeros(2), power, jnp.zeros((), bool))
 
     def one(k: Array, step: _Step) -> _Step:
-        return _advanced(system, actuation, constants, k, step)
+        go = functools.partial(_advanced, system, actuation, constants, k)
+        return jax.lax.cond(step.failed, lambda step: step, go, step)
 
     def sample(step: _Step, k: Array) -> tuple[_Step, tuple[Array, Array]]:
         step = jax.lax.fori_loop(k * every, (k + 1) * every, one, step)
@@ -133,8 +135,7 @@ def _powers(
 ) -> Float[Array, "2"]:
     motion, drive = motion_of(system, state), actuation.drive(t)
     tau, qd = told(system, actuation, t, state)
-    if drive is not None:
-        tau, qd = drive_efforts(system, motion, drive, lam), drive.qd
+    tau = motor_efforts(system, motion, drive, lam, tau)
     return jnp.stack([tau @ qd, energies(system, motion).lost])
 
 

@@ -18,13 +18,13 @@ A motor on a spherical joint turns a fork about n of the parent, which holds a c
 ends in the direction n' of the child: motor and cardan in one.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Array, Bool, Float
 
 from triskele.errors import DescriptionError, did_you_mean
 from triskele.laws.friction import FrictionLaw
@@ -36,6 +36,7 @@ from triskele.multibody.system import (
     Axis,
     Ball,
     Bushing,
+    Gauges,
     JointInfo,
     Loads,
     State,
@@ -69,9 +70,11 @@ _USES: dict[str, tuple[str, ...]] = {
     "spring": ("revolute", "prismatic"),
     "friction": ("revolute", "prismatic", "spherical", "universal"),
     "bending": ("spherical",),
-    "rotor": (),
+    "rotor": ("revolute", "prismatic"),
 }
 _THIN = 1e-9  #: a moment of inertia below this part of the largest counts as none
+_LIGHT = 1e-7  #: a mass below this part of the largest counts as none
+_SMALL = 1e-8  #: likewise a moment of inertia, of the largest mass times the size squared
 
 
 class Body(NamedTuple):
@@ -95,7 +98,7 @@ class Joint(NamedTuple):
     child_frame: Numbers = _AXES
     length: float | None = None  #: of a distance [m]
     motor: bool = False
-    rotor: float = 0.0  #: inertia of the motor at the axis [kg m^2, kg]
+    rotor: float = 0.0  #: inertia that turns or slides with the axis, of a motor [kg m^2, kg]
     spring: Spring | None = None  #: of the axis
     friction: FrictionLaw | None = None  #: of the axis, or of any turn of a ball or a cardan
     bending: Sequence[float] | None = None  #: a ball as a bushing, see `system.Bushing` [N m/rad]
@@ -142,13 +145,14 @@ def system(
     gravity: Vector = (0.0, 0.0, -9.81),
     tethers: Sequence[Tether] = (),
     loads: Sequence[Load] = (),
-    prescribed: bool = False,
+    prescribed: bool | Collection[str] = False,
     size: float | None = None,
 ) -> tuple[System, State]:
     """The system of these parts, and where its bodies are said to be, at rest.
 
-    `prescribed`: motors follow a given motion, instead of a given effort. `size` is the length
-    that makes moments comparable to forces; without it, the extent of the mechanism.
+    `prescribed`: motors follow a given motion, instead of a given effort; all of them, or those of
+    the joints named. `size` is the length that makes moments comparable to forces; without it,
+    the extent of the mechanism.
     """
     _check_kinds(name, joints)
     places = _places(name, bodies, joints, tethers, loads)
@@ -158,21 +162,20 @@ def system(
     inertia = np.array([part[2] for part in masses])
     poses = np.array([np.asarray(body.pose, float) for body in bodies])
     state = _rest(poses, centre)
-    rows = _Rows(joints, places, np.vstack([centre, np.zeros(3)]), prescribed)
-    thin = np.linalg.eigvalsh(inertia)
-    light = (mass == 0) | (thin[:, 0] <= _THIN * np.maximum(thin[:, -1], 1e-300))
+    led = [joint.name for joint in joints] if prescribed is True else prescribed or ()
+    rows = _Rows(joints, places, np.vstack([centre, np.zeros(3)]), frozenset(led))
+    length = _extent(poses) if size is None else size
     built = System(
         name=name,
         bodies=tuple(body.name for body in bodies),
         joints=rows.infos(),
         axes=rows.axes,
-        prescribed=prescribed,
-        coupled=bool(light.any() or np.any(rows.rotors)),
+        coupled=bool(_light(mass, inertia, length).any() or np.any(rows.rotors)),
         mass=jnp.asarray(mass),
         inertia=jnp.asarray(inertia),
         centre=jnp.asarray(centre),
         gravity=jnp.asarray(gravity, float),
-        size=jnp.asarray(_extent(poses) if size is None else size, float),
+        size=jnp.asarray(length, float),
         frames=jnp.asarray(np.array([joint.frame for joint in joints], float).reshape(-1, 3, 3)),
         points=Points(*rows.points.arrays(2)),
         dots=Dots(*rows.dots.arrays(2)),
@@ -180,6 +183,7 @@ def system(
         distances=_distances(rows.distances),
         turns=Turns(*rows.turns.arrays(3)),
         slides=Lines(*rows.slides.arrays(3)),
+        gauges=rows.gauges(),
         rotors=jnp.asarray(rows.rotors, float),
         springs=tuple(rows.springs),
         friction=tuple(rows.friction),
@@ -204,7 +208,7 @@ def _check_kinds(name: str, joints: Sequence[Joint]) -> None:
         given |= {"rotor": joint.rotor if not joint.motor else None, "bending": joint.bending}
         for part, value in given.items():
             if value and joint.kind not in _USES[part]:
-                fits = " or ".join(_USES[part]) or "driven"
+                fits = " or ".join(_USES[part])
                 raise DescriptionError(f"{place}: {part} belongs to a {fits} joint.")
 
 
@@ -217,6 +221,17 @@ def _central(name: str, body: Body) -> tuple[float, Numbers, Numbers]:
     c = first / m if m else first
     about = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
     return m, c, about - m * (c @ c * np.eye(3) - np.outer(c, c))
+
+
+def _light(mass: Numbers, inertia: Numbers, size: float) -> Bool[np.ndarray, " bodies"]:
+    """Bodies that hardly resist some motion: next to the others, or in themselves.
+
+    Without the terms with s of (2) in `solve.py` their S would be so large beside that of the
+    heaviest body that the iteration (1) could not resolve the latter.
+    """
+    thin, heaviest = np.linalg.eigvalsh(inertia), mass.max(initial=0.0)
+    least = np.maximum(_THIN * np.maximum(thin[:, -1], 1e-300), _SMALL * heaviest * size * size)
+    return (mass <= _LIGHT * heaviest) | (thin[:, 0] <= least)
 
 
 _parameters = jax.jit(from_matrix)
@@ -288,10 +303,17 @@ class _Rows:
     """Conditions and axes of all joints, sorted by what they are made of."""
 
     def __init__(
-        self, joints: Sequence[Joint], places: dict[str, int], centres: Numbers, prescribed: bool
+        self,
+        joints: Sequence[Joint],
+        places: dict[str, int],
+        centres: Numbers,
+        prescribed: Collection[str],
     ) -> None:
         self.points, self.dots, self.lines = _Group(), _Group(), _Group()
         self.distances, self.turns, self.slides = _Group(), _Group(), _Group()
+        self._angles, self._lengths = _Group(), _Group()
+        self._turning: list[str] = []
+        self._sliding: list[str] = []
         self.axis_list: list[Axis] = []
         self.rotors: list[float] = []
         self.springs: list[Spring | None] = []
@@ -304,6 +326,7 @@ class _Rows:
             u_j = np.asarray(joint.child_point, float) - centres[j]
             self._found.append(self._conditions(joint, i, j, u_i, u_j))
             self._axes(joint, i, j, u_i, u_j)
+            self._measured(joint, i, j, u_i, u_j)
 
     @property
     def axes(self) -> tuple[Axis, ...]:
@@ -340,8 +363,8 @@ class _Rows:
             for k in range(3):
                 self._axis(joint, "slide", self.slides.add(i, j, E[:, k], u_i, u_j))
             return
-        acts = joint.motor or joint.spring is not None or joint.friction is not None
-        if not acts:
+        laws = joint.spring, joint.friction
+        if not (joint.motor or joint.rotor or any(law is not None for law in laws)):
             return
         if joint.kind == "revolute":
             self._axis(joint, "turn", self.turns.add(i, j, E[:, 0], E[:, 1], F[:, 0]))
@@ -352,10 +375,30 @@ class _Rows:
 
     def _axis(self, joint: Joint, kind: str, place: int) -> None:
         ball = joint.kind == "spherical"
-        self.axis_list.append(Axis(joint.name, kind, place, joint.motor or joint.kind == "path"))
+        motor = joint.motor or joint.kind == "path"
+        driven = motor and joint.name in self._prescribed
+        self.axis_list.append(Axis(joint.name, kind, place, motor, driven))
         self.rotors.append(joint.rotor)
         self.springs.append(None if ball else joint.spring)
         self.friction.append(joint.friction)
+
+    def _measured(self, joint: Joint, i: int, j: int, u_i: Numbers, u_j: Numbers) -> None:
+        E, F = np.asarray(joint.frame, float), np.asarray(joint.child_frame, float)
+        if joint.kind in ("revolute", "cylindrical"):
+            self._angles.add(i, j, E[:, 0], E[:, 1], F[:, 0])
+            self._turning.append(joint.name)
+        if joint.kind in ("prismatic", "cylindrical"):
+            self._lengths.add(i, j, E[:, 2], u_i, u_j)
+            self._sliding.append(joint.name)
+
+    def gauges(self) -> Gauges:
+        """Angles and lengths of all joints that have one."""
+        return Gauges(
+            tuple(self._turning),
+            tuple(self._sliding),
+            Turns(*self._angles.arrays(3)),
+            Lines(*self._lengths.arrays(3)),
+        )
 
     def infos(self) -> tuple[JointInfo, ...]:
         """Names and rows of the joints, drives included where they are prescribed."""
@@ -368,9 +411,9 @@ class _Rows:
         starts = dict(zip(counts, np.cumsum([0, *counts.values()])[:-1], strict=True))
         row = sum(counts.values())
         driven: dict[str, list[int]] = {}
-        for kind in ("turn", "slide") if self._prescribed else ():
+        for kind in ("turn", "slide"):
             for axis in self.axis_list:
-                if axis.motor and axis.kind == kind:
+                if axis.driven and axis.kind == kind:
                     driven.setdefault(axis.joint, []).append(row)
                     row += 1
         infos = []

@@ -30,9 +30,9 @@ from triskele.multibody.system import (
     State,
     System,
     conditions,
+    driven_places,
     jacobian,
     motion_of,
-    motor_places,
 )
 
 In = Literal["world", "parent", "child"]
@@ -82,16 +82,16 @@ def reactions(
     """
     count = len(states.r)
     asked = jnp.zeros((count, len(system.motors))) if efforts is None else jnp.asarray(efforts)
+    asked = without_driven(system, asked)
     found = _mapped(system, states, asked, drive, expressed_in)
     first, told = jax.tree.map(lambda leaf: leaf[0], (states, drive))
     unique, unique_effort = _uniqueness(system, first, told)
-    effort = found.effort if system.prescribed else asked
     return JointReactions(
         tuple(joint.name for joint in system.joints),
         tuple(axis.joint for axis in system.motors),
         np.asarray(found.force),
         np.asarray(found.moment),
-        np.asarray(effort),
+        np.asarray(found.effort),
         unique,
         unique_effort,
         np.asarray(found.gap),
@@ -124,7 +124,7 @@ def _at(
         bodies = [system.body(getattr(joint, expressed_in)) for joint in system.joints]
         A = motion.A[np.array(bodies, int)]
         force, moment = (jnp.einsum("jba,jb->ja", A, part) for part in (force, moment))
-    given = drive_efforts(system, motion, drive, found.lam) if drive is not None else efforts
+    given = motor_efforts(system, motion, drive, found.lam, efforts)
     power = _power(system, motion, rows, efforts, found)
     return _Found(force, moment, given, power, jnp.abs(rows.residual).max(initial=0.0))
 
@@ -152,7 +152,7 @@ def joint_points(system: System, motion: BodyMotion) -> Float[Array, "joints 3"]
         u = _child_point(system, joint.rows)
         place = motion.r[child] if u is None else motion.r[child] + motion.A[child] @ u
         found.append(place)
-    return jnp.stack(found)
+    return jnp.stack(found) if found else jnp.zeros((0, 3))
 
 
 def _child_point(system: System, rows: tuple[int, ...]) -> Array | None:
@@ -170,11 +170,32 @@ def _child_point(system: System, rows: tuple[int, ...]) -> Array | None:
     return None
 
 
+def without_driven(system: System, efforts: Float[Array, "*N motors"]) -> Float[Array, "*N motors"]:
+    """`efforts` of all motors with those left out that follow a given motion."""
+    if not system.prescribed:
+        return efforts
+    return jnp.where(np.array([axis.driven for axis in system.motors]), 0.0, efforts)
+
+
+def motor_efforts(
+    system: System,
+    motion: BodyMotion,
+    drive: Drive | None,
+    lam: Float[Array, " rows"],
+    efforts: Float[Array, " motors"],
+) -> Float[Array, " motors"]:
+    """`efforts` of the motors, and of those that follow a given motion what this takes."""
+    if drive is None or not system.prescribed:
+        return efforts
+    places = [k for k, axis in enumerate(system.motors) if axis.driven]
+    return efforts.at[np.array(places, int)].set(drive_efforts(system, motion, drive, lam))
+
+
 def drive_efforts(
     system: System, motion: BodyMotion, drive: Drive, lam: Float[Array, " rows"]
-) -> Float[Array, " motors"]:
-    """lam C_q of each prescribed motor [N m, N]."""
-    (turning, turns), (sliding, _) = motor_places(system, "turn"), motor_places(system, "slide")
+) -> Float[Array, " driven"]:
+    """lam C_q of each motor that follows a given motion [N m, N]."""
+    (turning, turns), (sliding, _) = driven_places(system, "turn"), driven_places(system, "slide")
     start = len(lam) - len(turning) - len(sliding)
     group = system.turns.chosen(turns)
     A_i, A_j = group.pairs.of(motion.A)
@@ -234,9 +255,8 @@ def _shares(
 
     def of(lam: Array) -> tuple[Array, Array, Array]:
         force, moment = joint_wrenches(system, motion, rows, lam)
-        if drive is None:
-            return force, moment, jnp.zeros(len(system.motors))
-        return force, moment, drive_efforts(system, motion, drive, lam)
+        none = jnp.zeros(len(system.motors))
+        return force, moment, motor_efforts(system, motion, drive, lam, none)
 
     force, moment, slopes = jax.vmap(of, out_axes=-1)(jnp.eye(len(rows.residual)))
     return jacobian(system, rows), force, moment, slopes, motion.A

@@ -63,6 +63,25 @@ class Axis(NamedTuple):
     kind: str  #: "turn" or "slide"
     place: int  #: among the system's turns, or slides
     motor: bool
+    driven: bool = False  #: whether its motor follows a given motion
+
+
+class Gauges(eqx.Module):
+    """Angles and lengths of joints that have one, motors or not; nothing acts on them."""
+
+    turning: tuple[str, ...] = eqx.field(static=True)  #: joints of `turns`
+    sliding: tuple[str, ...] = eqx.field(static=True)  #: joints of `slides`
+    turns: Turns
+    slides: Lines
+
+    def coordinates(self, motion: BodyMotion) -> tuple[Array, Array]:
+        """Angles, then lengths [rad, m], and their rates."""
+        angles, _ = self.turns.angles(motion)
+        lengths, rates = self.slides.lengths(motion)
+        return (
+            jnp.concatenate([angles, lengths]),
+            jnp.concatenate([self.turns.speeds(motion), rates]),
+        )
 
 
 class Bushing(eqx.Module):
@@ -110,7 +129,6 @@ class System(eqx.Module):
     bodies: tuple[str, ...] = eqx.field(static=True)
     joints: tuple[JointInfo, ...] = eqx.field(static=True)
     axes: tuple[Axis, ...] = eqx.field(static=True)
-    prescribed: bool = eqx.field(static=True)  #: whether motors follow given motions
     coupled: bool = eqx.field(static=True)  #: whether the mass matrix has to be mended
     mass: Float[Array, " bodies"]  #: [kg]
     inertia: Float[Array, "bodies 3 3"]  #: about the centre of mass, in the body [kg m^2]
@@ -124,6 +142,7 @@ class System(eqx.Module):
     distances: Distances
     turns: Turns  #: angles of the axes
     slides: Lines  #: lengths of the axes
+    gauges: Gauges  #: what joints measure
     rotors: Float[Array, " axes"]  #: inertia of motors at their axes [kg m^2, kg]
     springs: tuple[Spring | None, ...]  #: of each axis
     friction: tuple[FrictionLaw | None, ...]  #: of each axis
@@ -134,8 +153,18 @@ class System(eqx.Module):
 
     @property
     def motors(self) -> tuple[Axis, ...]:
-        """The axes that are driven, in the order of efforts and of `Drive`."""
+        """The axes that have a motor, in the order of efforts."""
         return tuple(axis for axis in self.axes if axis.motor)
+
+    @property
+    def driven(self) -> tuple[Axis, ...]:
+        """The axes whose motors follow a given motion, in the order of `Drive`."""
+        return tuple(axis for axis in self.axes if axis.driven)
+
+    @property
+    def prescribed(self) -> bool:
+        """Whether some motor follows a given motion."""
+        return bool(self.driven)
 
     def with_free_motors(self) -> "System":
         """The same system with the rows of its drives taken off."""
@@ -144,7 +173,8 @@ class System(eqx.Module):
             for joint in self.joints
             for own in [sum(label != DRIVE for label in joint.labels)]
         )
-        return dataclasses.replace(self, joints=joints, prescribed=False)
+        axes = tuple(axis._replace(driven=False) for axis in self.axes)
+        return dataclasses.replace(self, joints=joints, axes=axes)
 
     def body(self, name: str) -> int:
         """The number of a body; the ground is the last."""
@@ -181,7 +211,7 @@ def conditions(system: System, motion: BodyMotion, drive: Drive | None = None) -
 
 def _driven(system: System, motion: BodyMotion, drive: Drive) -> list[Rows]:
     """Rows of the drives: turns, then slides."""
-    turns, slides = motor_places(system, "turn"), motor_places(system, "slide")
+    turns, slides = driven_places(system, "turn"), driven_places(system, "slide")
     angle, length = (
         Drive(*(part[np.array(places, int)] for part in drive)) for places, _ in (turns, slides)
     )
@@ -194,9 +224,9 @@ def _driven(system: System, motion: BodyMotion, drive: Drive) -> list[Rows]:
     return [system.turns.chosen(turns[1]).rows(motion, angle, system.size), guided]
 
 
-def motor_places(system: System, kind: str) -> tuple[list[int], list[int]]:
-    """Places of the motors of that kind: among the motors, and among turns or slides."""
-    found = [(k, axis.place) for k, axis in enumerate(system.motors) if axis.kind == kind]
+def driven_places(system: System, kind: str) -> tuple[list[int], list[int]]:
+    """Places of the driven axes of that kind: among them all, and among turns or slides."""
+    found = [(k, axis.place) for k, axis in enumerate(system.driven) if axis.kind == kind]
     return [k for k, _ in found], [place for _, place in found]
 
 
@@ -205,8 +235,8 @@ def row_pairs(system: System) -> tuple[np.ndarray, np.ndarray]:
     groups = [(system.points.pairs, 3)]
     groups += [(part.pairs, 1) for part in (system.dots, system.lines, system.distances)]
     if system.prescribed:
-        groups.append((system.turns.pairs.chosen(motor_places(system, "turn")[1]), 1))
-        groups.append((system.slides.pairs.chosen(motor_places(system, "slide")[1]), 1))
+        groups.append((system.turns.pairs.chosen(driven_places(system, "turn")[1]), 1))
+        groups.append((system.slides.pairs.chosen(driven_places(system, "slide")[1]), 1))
     parents = [np.repeat(np.array(pairs.parents, int), count) for pairs, count in groups]
     children = [np.repeat(np.array(pairs.children, int), count) for pairs, count in groups]
     return np.concatenate(parents), np.concatenate(children)
@@ -217,7 +247,7 @@ def jacobian(system: System, rows: Rows) -> Float[Array, "rows velocities"]:
     bodies = np.arange(len(system.bodies))
     sides = zip(row_pairs(system), (rows.parent, rows.child), strict=True)
     placed = [at_bodies(side, bodies)[:, :, None] * block[:, None, :] for side, block in sides]
-    return jnp.asarray(placed[0] + placed[1]).reshape(len(rows.residual), -1)
+    return jnp.asarray(placed[0] + placed[1]).reshape(len(rows.residual), 6 * len(bodies))
 
 
 def at_bodies(ends: np.ndarray, bodies: np.ndarray) -> np.ndarray:

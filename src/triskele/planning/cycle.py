@@ -2,7 +2,7 @@
 
 The rated cycle is that of data sheets, 25 mm up, 305 mm across and 25 mm down and back, each way in
 the least time that the limits of the file allow. A file without such limits, or a robot too small
-for it, is moved through a pick-and-place of one second; a robot that does not move in x, y and z
+for it, is moved through a pick-and-place of one second; a robot that cannot go up and across moves
 along a sine of its first coordinate.
 """
 
@@ -16,17 +16,18 @@ from triskele.dynamics.limits import LimitUse, tightest
 from triskele.dynamics.torques import MotionDemands, torques
 from triskele.errors import InputError, OutOfReach, TriskeleError
 from triskele.kinematics.build import build
-from triskele.kinematics.cycles import check_motion, pick_and_place, rating_cycle, way_of
+from triskele.kinematics.cycles import check_motion, lifted, pick_and_place, rating_cycle, way_of
 from triskele.kinematics.mechanism import AbstractMechanism
 from triskele.kinematics.motion import Motion, sine
 from triskele.numerics import stacked
-from triskele.planning.plan import TOLERATED, plan
+from triskele.planning.plan import plan
+from triskele.planning.replay import replay
 from triskele.units import display
 
 Progress = Callable[[float], None]
 _HALVINGS = 6  #: of a motion that does not fit
 _PERIOD = 1e-3  #: of samples [s]
-_SWING = 0.02  #: of a bar, to begin with
+_SWING = 0.02  #: of the size of the robot, to begin with
 
 
 class Cycle(NamedTuple):
@@ -88,25 +89,14 @@ def rated_cycle(
     ways = []
     for k, way in enumerate((there, there.reversed())):
         found = plan(robot, way, payload, progress=lambda part, k=k: report((k + part) / 2))
-        ways.append(_at_limits(torques(robot, found.motion(period=_PERIOD), payload)))
+        ways.append(replay(found, period=_PERIOD).tolerated)
     return Cycle("25/305/25 mm cycle, there and back", "", tuple(ways), payload)
-
-
-def _at_limits(demands: MotionDemands) -> MotionDemands:
-    """Samples of a plan are at a limit, not beyond it, where they are so by its tolerance."""
-    most = (float(item.use.max()) for item in demands.series)
-    series = (
-        item._replace(use=item.use / use) if 1 < use <= TOLERATED else item
-        for item, use in zip(demands.series, most, strict=True)
-    )
-    return demands._replace(series=tuple(series))
 
 
 def fitting_motion(robot: Robot) -> tuple[Motion, str]:
     """A motion of one second within the reach of the robot, and what it is."""
     mechanism = build(robot)
-    translates = mechanism.platform_coordinates[0].name == "x"
-    make = _pick if translates else _sine
+    make = _pick if _picks(robot, mechanism) else _sine
     problem: OutOfReach | None = None
     for k in range(_HALVINGS):
         motion, title = make(robot, mechanism, 0.5**k)
@@ -120,9 +110,17 @@ def fitting_motion(robot: Robot) -> tuple[Motion, str]:
     raise InputError(f"No motion fits the reach of {robot.name}: {_clause(problem)}.")
 
 
+def _picks(robot: Robot, mechanism: AbstractMechanism) -> bool:
+    try:
+        lifted(robot, mechanism)
+    except InputError:
+        return False
+    return True
+
+
 def _pick(robot: Robot, mechanism: AbstractMechanism, part: float) -> tuple[Motion, str]:
     whole = way_of(pick_and_place(robot, rate=10)).way_points
-    length = part * float(whole[-1, 1] - whole[0, 1])
+    length = part * float(np.linalg.norm(whole[-1] - whole[0]))
     motion = pick_and_place(robot, length=length)
     size = f"{1e3 * length:.4g} mm across, {1e3 * length / 4:.4g} mm up"
     return motion, f"pick-and-place in 1 s, {size}"
@@ -130,11 +128,10 @@ def _pick(robot: Robot, mechanism: AbstractMechanism, part: float) -> tuple[Moti
 
 def _sine(robot: Robot, mechanism: AbstractMechanism, part: float) -> tuple[Motion, str]:
     home, (first, *_) = stacked(mechanism.home()), mechanism.platform_coordinates
-    swing = part * _SWING * float(mechanism.scales().loops[0] / mechanism.scales().platform[0])
-    amplitude = np.zeros(len(home))
-    amplitude[0] = swing
-    names = tuple(c.name for c in mechanism.platform_coordinates)
-    motion = sine(home, amplitude, frequency=1.0, duration=1.0, coordinates=names)
+    swing = part * _SWING * float(np.asarray(mechanism.size / mechanism.scales().platform[0]))
+    amplitude = swing * np.eye(len(home))[0]
+    coordinates = mechanism.platform_coordinates
+    motion = sine(home, amplitude, frequency=1.0, duration=1.0, coordinates=coordinates)
     factor, unit = display(first.unit)
     return motion, f"sine of {first.name} by {factor * swing:.3g} {unit} at 1 Hz"
 

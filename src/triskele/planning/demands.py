@@ -15,48 +15,28 @@ Friction f(s, sd) is the load of a robot without mass, at the speed of a profile
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import equinox as eqx
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Float
 
 from triskele.dynamics.inverse import PathEfforts, inverse_dynamics, path_efforts
-from triskele.dynamics.reduced_loads import ReducedLoads, reduced_loads
 from triskele.dynamics.robot import RigidRobot
-from triskele.dynamics.rod_loads import RodLoads, has_rod_loads, path_loads, rod_loads
+from triskele.dynamics.rod_loads import has_rod_loads, path_loads, rod_loads
 from triskele.dynamics.torques import load_vectors
 from triskele.dynamics.wrenches import motion_state, payload_wrench
 from triskele.errors import InputError
 from triskele.kinematics.mechanism import AbstractMechanism
 from triskele.kinematics.path import AbstractPath, derivatives_along
 from triskele.kinematics.velocity import joint_motion
-from triskele.numerics import Scalars
-from triskele.numerics import tabulate as tabulate_any
+from triskele.numerics import AnyArray, Scalars, jvp, tabulate
+from triskele.spatial.vectors import dot
 
 Values = Float[np.ndarray, "_ _"]
 Loads = Mapping[str, Values]  #: by name: "effort", "rod", "flange force", "bearing moment", ...
-Result = TypeVar("Result")
-LOAD_MODELS = ("exact", "reduced")
-
-BLOCK = 512  #: points evaluated at once: one size, so that each function is compiled once
-
-
-def tabulate(function: Callable[..., Result]) -> Callable[..., Result]:
-    """`numerics.tabulate` in blocks of one size."""
-
-    def over(*arrays: Values) -> Result:
-        n = len(arrays[0])
-        filled = [np.pad(array, ((0, -n % BLOCK), (0, 0)), mode="edge") for array in arrays]
-        parts = [
-            tabulate_any(function)(*(array[k : k + BLOCK] for array in filled))
-            for k in range(0, len(filled[0]), BLOCK)
-        ]
-        return jax.tree.map(lambda *leaves: np.concatenate(leaves)[:n], *parts)
-
-    return over
+RodLaw = Callable[[RigidRobot, Scalars, Scalars, Scalars], Any]
+#: a law with the fields lower, upper, flange_force and flange_moment of `dynamics.RodLoads`
 
 
 class Affine(NamedTuple):
@@ -79,7 +59,7 @@ def geometry_along(
     mechanism: AbstractMechanism, path: AbstractPath, s: Float[np.ndarray, " P"]
 ) -> Geometry:
     """The path and the joints at `s`."""
-    r = tuple(np.asarray(part) for part in derivatives_along(path, s, block=BLOCK))
+    r = tuple(np.asarray(part) for part in derivatives_along(path, s))
     found = tabulate(eqx.Partial(_joints, mechanism))(*r)
     q = tuple(np.stack(part, axis=-1) for part in found)
     return Geometry(s, r, q)  # pyright: ignore[reportArgumentType]
@@ -98,25 +78,29 @@ class LoadModel(NamedTuple):
 
 
 def load_model(
-    robot: RigidRobot, name: str = "exact", needs: frozenset[str] = frozenset({"effort", "rod"})
+    robot: RigidRobot,
+    needs: frozenset[str] = frozenset({"effort", "rod"}),
+    rods: RodLaw | None = None,
 ) -> LoadModel:
     """The fastest model that knows what it `needs`: "effort", "rod", "bearing" and "grip".
 
-    The flange is known with the rods. The model "reduced" is that of Gnad et al., wrong by up to
-    13 %, for comparison.
+    The flange is known with the rods. `rods` is a law in the place of the exact one, for
+    comparison.
     """
-    if name not in LOAD_MODELS:
-        raise InputError(f"loads are 'exact' or 'reduced', not '{name}'.")
-    parts = [_efforts_at] if "effort" in needs else []
+    parts, held = [_efforts_at] if "effort" in needs else [], bool(needs & {"rod", "bearing"})
     parts += [_grip_at] if "grip" in needs else []
-    if not needs & {"rod", "bearing"} or any(robot.springs):
-        pass
-    elif name == "reduced" and has_rod_loads(robot):
-        parts.append(_reduced_at)
-    elif has_rod_loads(robot) and "bearing" not in needs:
-        return LoadModel(_joined([*parts, _rods_at]), _closed_forms(needs))
-    else:
+    if held and any(robot.springs):
+        raise InputError(
+            "Loads in joints of a robot with flexures are not modelled; leave rod_force, "
+            "flange_force, flange_torque, bearing_force and bearing_torque out of its limits."
+        )
+    closed = rods is None and has_rod_loads(robot)
+    if held and closed and "bearing" not in needs:
+        return LoadModel(_joined([*parts, _rods_at(rod_loads)]), _closed_forms(needs))
+    if held and (rods is None or "bearing" in needs):
         parts.append(_any_at)
+    if held and rods is not None:
+        parts.append(_rods_at(rods))  # in place of exact loads of rods
     at = _joined(parts)
     if parts == [_efforts_at]:
         return LoadModel(at, lambda robot, *path: {"effort": _efforts_along(robot, *path)})
@@ -136,8 +120,8 @@ def friction_alone(robot: RigidRobot) -> RigidRobot:
     return eqx.tree_at(lambda r: r.springs, bare, (None,) * len(robot.springs))
 
 
-def _none(array: Array) -> Array:
-    return jnp.zeros_like(array)
+def _none(array: AnyArray) -> AnyArray:
+    return 0 * array
 
 
 def _three_calls(
@@ -162,9 +146,12 @@ def _grip_at(robot: RigidRobot, x: Values, xd: Values, xdd: Values) -> dict[str,
 
 
 def _carried(robot: RigidRobot, x: Scalars, xd: Scalars, xdd: Scalars) -> Scalars:
-    """Force on the payload [N], in O."""
-    state = motion_state(robot.mechanism, x, xd, xdd)
-    return payload_wrench(robot, state.Tdd, robot.gravity_components()).p
+    """Force on the payload [N], in the axes of the platform."""
+    mechanism = robot.mechanism
+    state = motion_state(mechanism, x, xd, xdd)
+    force = payload_wrench(robot, state.Tdd, robot.gravity_components()).p
+    axes = state.T[mechanism.bodies.index(mechanism.platform)][:3]
+    return tuple(dot(force, axis) for axis in axes)
 
 
 def _any_at(robot: RigidRobot, x: Values, xd: Values, xdd: Values) -> dict[str, Values]:
@@ -178,15 +165,14 @@ def _any_at(robot: RigidRobot, x: Values, xd: Values, xdd: Values) -> dict[str, 
     return loads if found.rods is None else {**loads, "rod": np.concatenate(found.rods, axis=1)}
 
 
-def _rods_at(robot: RigidRobot, x: Values, xd: Values, xdd: Values) -> dict[str, Values]:
-    return _of_rods(tabulate(eqx.Partial(rod_loads, robot))(x, xd, xdd))
+def _rods_at(law: RodLaw) -> Callable[..., dict[str, Values]]:
+    def at(robot: RigidRobot, x: Values, xd: Values, xdd: Values) -> dict[str, Values]:
+        return _of_rods(tabulate(eqx.Partial(law, robot))(x, xd, xdd))
+
+    return at
 
 
-def _reduced_at(robot: RigidRobot, x: Values, xd: Values, xdd: Values) -> dict[str, Values]:
-    return _of_rods(tabulate(eqx.Partial(reduced_loads, robot))(x, xd, xdd))
-
-
-def _of_rods(loads: RodLoads | ReducedLoads) -> dict[str, Values]:
+def _of_rods(loads: Any) -> dict[str, Values]:  # noqa: ANN401
     return {
         "rod": np.stack((*loads.lower, *loads.upper), axis=-1),
         "flange force": np.stack(loads.flange_force, axis=-1),
@@ -225,4 +211,4 @@ def effort_rates(
 def _effort_rates(
     robot: RigidRobot, r: Scalars, r1: Scalars, r2: Scalars, r3: Scalars
 ) -> tuple[PathEfforts, PathEfforts]:
-    return jax.jvp(eqx.Partial(path_efforts, robot), (r, r1, r2), (r1, r2, r3))
+    return jvp(eqx.Partial(path_efforts, robot), (r, r1, r2), (r1, r2, r3))

@@ -8,17 +8,27 @@ At each point of the path the limits are slacks that must stay positive, functio
 
 each divided by its limit. (2) is sddd-affine times sqrt(x), divided by sqrt(x): the only term
 that is not linear, 1/sqrt(x), is convex, so that its tangent is a safe bound; X, a fixed profile,
-keeps (2) of order one. -e sqrt(x) in (1) is convex as well. Newton's steps on these tangents
-therefore stay inside, and lead to a local optimum from inside.
+keeps (2) of order one. -e sqrt(x) in (1) is convex as well. The mean square of y over the motion
+of duration T, with its multiplier nu, and time together have the curvature of
+
+    T - nu integral of (1 - y^2) dt = integral of [1 - nu (1 - y^2)] / sqrt(x) ds               (4)
+
+which is convex as long as nu is below 1. Where y is an effort that holds the robot against gravity
+and is near its limit, nu is far above 1, and (4) as a whole remains convex because y^2 is near 1.
 
 The start is any profile, slowed down: all of x, u, w shrink alike, so that where the robot can
 stand still a slow profile is strictly feasible. From there primal-dual steps
 
-    (H + sum lam/S g g') dc = -grad f + mu sum g / S,    g = dS/dc,  H = d2f/dc2              (4)
+    (H + sum lam/S g g') dc = -grad f + sum mu g / S,    g = dS/dc                              (5)
 
-with the barrier mu falling; each g touches degree + 1 coefficients, so that (4) is a banded
-Cholesky factorisation. Averages over the whole motion (RMS torques) are dense rows beside it.
-The multipliers lam are the prices of the limits.
+with the barrier mu falling; H is the second derivative of time minus all lam S. Where that is not
+positive definite, what makes it so is left out: parts of (4) that are not convex, and the bend of
+1/sqrt(x) and sqrt(x) in (1) and (2), whose tangents are safe. Each g touches degree + 1
+coefficients, so that (5) is a banded Cholesky factorisation. Averages over the whole motion (RMS
+torques) are dense rows beside it. As each of them stands for the whole motion, its barrier is as
+large as that of all other rows together; with that of one row its slack would drown in rounding.
+The multipliers lam are the prices of the limits, if the conditions of optimality hold: then
+`residual` is small.
 """
 
 from typing import NamedTuple
@@ -28,85 +38,18 @@ from jaxtyping import Float
 from scipy.linalg import cho_solve_banded, cholesky_banded
 
 from triskele.errors import InputError
-from triskele.planning.profile import Basis, Space
+from triskele.planning.problem import Problem, Solution, Values, Vector
+from triskele.planning.profile import Basis
 
-Values = Float[np.ndarray, "_ _"]
-Vector = Float[np.ndarray, " _"]
 Blocks = Float[np.ndarray, "_ _ _"]
 _KEPT = 0.01  #: part of each slack that a step leaves, by its tangent
 _LEAST = 0.001  #: and really
 _CLEAR = 0.1  #: slack of the start
 _BALANCED = 1e-6  #: residual of the conditions of optimality, relative
+_NEAR = 20  #: steps towards them once the gap is closed, at most
+_LEFT_OUT = (0.0, 0.5, 1.0)  #: parts of the curvature that is not convex, tried in turn
 _SHORTEST = 1e-12  #: part of a step
 _ROUND = 1e-12  #: rounds the tip of a norm
-
-
-class TwoSided(NamedTuple):
-    """|a u + b x + c| + e sqrt(x) <= 1, K quantities at P points."""
-
-    a: Values
-    b: Values
-    c: Values
-    e: Values
-
-
-class ThirdOrder(NamedTuple):
-    """|a w + b u + c x + d| sqrt(x) <= 1."""
-
-    a: Values
-    b: Values
-    c: Values
-    d: Values
-
-
-class Norms(NamedTuple):
-    """|a u + b x + c| <= 1 + l_a u + l_b x + l_c, vectors of up to three components."""
-
-    a: Float[np.ndarray, "P k 3"]
-    b: Float[np.ndarray, "P k 3"]
-    c: Float[np.ndarray, "P k 3"]
-    la: Values
-    lb: Values
-    lc: Values
-
-
-class Average(NamedTuple):
-    """The mean over time of (a u + b x + c)^2, at the points of the quadrature, is at most 1.
-
-    Over the duration and `dwell` [s] of rest, in which y = `idle`.
-    """
-
-    a: Float[np.ndarray, " Q"]
-    b: Float[np.ndarray, " Q"]
-    c: Float[np.ndarray, " Q"]
-    dwell: float
-    idle: float
-
-
-class Problem(NamedTuple):
-    """A space of profiles and the limits at its points."""
-
-    space: Space
-    points: Basis
-    two_sided: TwoSided
-    third_order: ThirdOrder
-    norms: Norms
-    averages: tuple[Average, ...] = ()
-    fastest: bool = True  #: False: the integral of x is made largest instead
-
-
-class Solution(NamedTuple):
-    """A profile, and what its limits are worth."""
-
-    c: Vector
-    duration: float  #: [s]
-    slack: Values  #: (P, rows): two-sided +, two-sided -, third order +, -, norms
-    price: Values  #: lam, the same: seconds per unit of slack
-    average_slack: Vector
-    average_price: Vector
-    scale: Vector  #: sqrt(X / x) at each point, of (2)
-    gap: float  #: what is left to gain, relative
-    steps: int
 
 
 class _Rows(NamedTuple):
@@ -147,6 +90,8 @@ class _Solver:
         self.nodes = problem.space.basis(s, cell)
         self.basis = np.stack(problem.points[1:], axis=1)  # (P, 3, k)
         self.unit = np.sqrt(problem.points.of(start)[0])[:, None]  # sqrt(X) of (2)
+        k = 2 * (problem.two_sided.a.shape[1] + problem.third_order.a.shape[1])
+        self.rows_of_all = max(len(self.unit) * (k + problem.norms.la.shape[1]), 1)
 
     def rows(self, c: Vector) -> _Rows | None:
         """Slacks (1) to (3); None where x is not positive."""
@@ -203,25 +148,46 @@ class _Solver:
             value, slope = float(-np.sum(omega * x)), -omega
         return value, self.spread(slope[:, None] * self.nodes.x, self.nodes)
 
-    def curvature(self, c: Vector, nu: Vector) -> Blocks:
-        """Second derivatives at each node of time and of averages, as far as they are convex.
-
-        time - nu slack = integral of [ (1 - nu) + nu y^2 ] / sqrt(x) ds, both parts convex.
-        """
-        x, u, _ = self.nodes.of(c)
+    def curvature_of_means(self, state: _State, left_out: float) -> Blocks:
+        """Second derivatives of (4) at each node, without a part of what is not convex."""
+        x, u, _ = self.nodes.of(state.c)
         root = np.sqrt(x)
-        H = np.zeros((len(x), 2, 2))
-        if self.problem.fastest:
-            H[:, 0, 0] = max(1 - nu.sum(), 0.05) * 0.75 / (x * x * root)
-        for p, price in zip(self.problem.averages, nu, strict=True):
+        H, own = np.zeros((len(x), 2, 2)), np.full(len(x), float(self.problem.fastest))
+        for p, price in zip(self.problem.averages, state.nu, strict=True):
             y = p.a * u + p.b * x + p.c
-            H[:, 0, 0] += price * (2 * p.b**2 - 2 * p.b * y / x + 0.75 * (y / x) ** 2) / root
+            own -= price * (1 - y * y)
+            H[:, 0, 0] += price * (2 * p.b**2 - 2 * p.b * y / x) / root
             H[:, 0, 1] += price * (2 * p.a * p.b - p.a * y / x) / root
             H[:, 1, 1] += price * 2 * p.a**2 / root
+        H[:, 0, 0] += 0.75 * own / (x * x * root)
         H[:, 1, 0] = H[:, 0, 1]
-        local = np.stack([self.nodes.x, self.nodes.u], axis=1)
+        if left_out > 0:
+            sizes, axes = np.linalg.eigh(H)
+            concave = axes * np.minimum(sizes, 0)[:, None, :]
+            H -= left_out * np.matmul(concave, np.swapaxes(axes, 1, 2))
         H *= self.weights[:, None, None]
+        local = np.stack([self.nodes.x, self.nodes.u], axis=1)
         return np.matmul(np.swapaxes(local, 1, 2), np.matmul(H, local))
+
+    def curvature_of_rows(self, state: _State, left_out: float) -> Blocks:
+        """Second derivatives of -lam S at each point, without a part of what is not convex."""
+        problem = self.problem
+        x, u, _ = (part[:, None] for part in problem.points.of(state.c))
+        k2, k3 = problem.two_sided.a.shape[1], problem.third_order.a.shape[1]
+        two, third, norms = np.split(state.lam, [2 * k2, 2 * (k2 + k3)], axis=1)
+        root = np.sqrt(x)
+        falling = (two[:, :k2] + two[:, k2:]) * problem.two_sided.e
+        bend = np.sum(falling, axis=1, keepdims=True) / (4 * x * root)
+        bend += np.sum(third, axis=1, keepdims=True) * 0.75 * self.unit / (x * x * root)
+        H = np.zeros((len(x), 3, 3))
+        H[:, 0, 0] = -(1 - left_out) * bend[:, 0]
+        p = problem.norms
+        v, slope = p.a * u[..., None] + p.b * x[..., None] + p.c, np.stack([p.b, p.a], axis=-1)
+        size = np.sqrt(np.sum(v * v, axis=-1) + _ROUND)
+        along = np.einsum("pkc,pkci->pki", v / size[..., None], slope)
+        H[:, :2, :2] += np.einsum("pk,pkci,pkcj->pij", norms / size, slope, slope)
+        H[:, :2, :2] -= np.einsum("pk,pki,pkj->pij", norms / size, along, along)
+        return np.matmul(np.swapaxes(self.basis, 1, 2), np.matmul(H, self.basis))
 
     def spread(self, local: Values, basis: Basis) -> Vector:
         """The sum of what points contribute to each coefficient."""
@@ -236,19 +202,31 @@ class _Solver:
         local = np.einsum("pr,pri->pi", weights, rows.slope)
         return self.spread(np.einsum("pi,pik->pk", local, self.basis), self.problem.points)
 
-    def direction(self, state: _State, slope: Vector, mu: float) -> Vector:
-        """The step of (4)."""
-        rows, totals = state.rows, state.totals
+    def factored(self, state: _State) -> tuple[Values, bool]:
+        """The matrix of (5) without its dense rows, as `cho_solve_banded` takes it."""
+        rows, size = state.rows, self.problem.space.size
         stiff = rows.slope * (state.lam / rows.slack)[..., None]
-        curve = np.matmul(np.swapaxes(stiff, 1, 2), rows.slope)
-        local = np.matmul(np.swapaxes(self.basis, 1, 2), np.matmul(curve, self.basis))
-        bent = self.curvature(state.c, state.nu)
-        band = np.zeros((self.basis.shape[2], len(slope)))
-        for blocks, first in ((local, self.problem.points.first), (bent, self.nodes.first)):
-            _add_blocks(band, blocks, first)
-        band[0] *= 1 + 1e-14
-        right = self.pulled(mu / rows.slack, rows) - slope + totals.slope.T @ (mu / totals.slack)
-        factor = (cholesky_banded(band, lower=True, check_finite=False), True)
+        steep = np.matmul(np.swapaxes(stiff, 1, 2), rows.slope)
+        steep = np.matmul(np.swapaxes(self.basis, 1, 2), np.matmul(steep, self.basis))
+        for left_out in _LEFT_OUT:
+            band = np.zeros((self.basis.shape[2], size))
+            bent = self.curvature_of_rows(state, left_out)
+            _add_blocks(band, steep + bent, self.problem.points.first)
+            _add_blocks(band, self.curvature_of_means(state, left_out), self.nodes.first)
+            band[0] *= 1 + 1e-14
+            try:
+                return cholesky_banded(band, lower=True, check_finite=False), True
+            except np.linalg.LinAlgError:
+                if left_out == _LEFT_OUT[-1]:
+                    raise
+        raise AssertionError("the last part left out returns or raises")
+
+    def direction(self, state: _State, slope: Vector, mu: float) -> Vector:
+        """The step of (5)."""
+        rows, totals = state.rows, state.totals
+        right = self.pulled(mu / rows.slack, rows) - slope
+        right += totals.slope.T @ (mu * self.rows_of_all / totals.slack)
+        factor = self.factored(state)
         step = cho_solve_banded(factor, right, check_finite=False)
         if len(state.nu):  # dense rows by the formula of Woodbury
             V = cho_solve_banded(factor, totals.slope.T, check_finite=False)
@@ -262,7 +240,7 @@ class _Solver:
         change = np.einsum("pri,pi->pr", rows.slope, np.stack(self.problem.points.of(step), 1))
         total_change = totals.slope @ step
         dlam = (mu - state.lam * change) / rows.slack - state.lam
-        dnu = (mu - state.nu * total_change) / totals.slack - state.nu
+        dnu = (mu * self.rows_of_all - state.nu * total_change) / totals.slack - state.nu
         dual = min(_room(state.lam, dlam), _room(state.nu, dnu))
         lam, nu = state.lam + dual * dlam, state.nu + dual * dnu
         size = min(_room(rows.slack, change), _room(totals.slack, total_change))
@@ -288,8 +266,13 @@ class _Solver:
             c = 0.7 * c
         else:
             raise InputError("No speed is slow enough for all limits along this path.")
-        mu = abs(self.objective(c)[0]) / (rows.slack.size + totals.slack.size)
-        return _State(c, rows, totals, mu / rows.slack, mu / totals.slack)
+        mu = abs(self.objective(c)[0]) / self.count
+        return _State(c, rows, totals, mu / rows.slack, mu * self.rows_of_all / totals.slack)
+
+    @property
+    def count(self) -> int:
+        """Rows, each average as many as all others."""
+        return self.rows_of_all * (1 + len(self.problem.averages))
 
 
 def _add_blocks(band: Float[np.ndarray, "k n"], blocks: Blocks, first: np.ndarray) -> None:
@@ -315,19 +298,21 @@ def solve(problem: Problem, start: Vector, *, tolerance: float = 1e-8, most: int
     """
     solver = _Solver(problem, start)
     state = solver.started(start)
-    count = state.lam.size + state.nu.size
-    value, steps, part = 0.0, 0, 0.0
-    for _ in range(most):
+    steps, near, part, residual, left = 0, 0, 0.0, np.inf, np.inf
+    while steps < most:
         steps += 1
         value, slope = solver.objective(state.c)
         dual = solver.pulled(state.lam, state.rows) + state.totals.slope.T @ state.nu
-        residual = np.abs(slope - dual).max() / np.abs(slope).max()
+        residual = float(np.abs(slope - dual).max() / np.abs(slope).max())
         left = state.gap / abs(value)
-        if (left < tolerance and residual < _BALANCED) or left < 1e-3 * tolerance:
-            break
-        mu = (
-            min(max(0.1, (1 - part) ** 2), 0.5) * state.gap / count
-        )  # short steps: towards the middle first
+        if left < tolerance:
+            near += 1
+            if residual < _BALANCED or near > _NEAR:
+                break
+        # After a short step, towards the middle first. Where the gap is closed, mu stays: with
+        # less, slacks would drown in rounding before the conditions of optimality hold.
+        mu = min(max(0.1, (1 - part) ** 2), 0.5) * state.gap / solver.count
+        mu = max(mu, 0.2 * tolerance * abs(value) / solver.count)
         state, part = solver.moved(state, solver.direction(state, slope, mu), mu)
     x, _, _ = solver.nodes.of(state.c)
     return Solution(
@@ -338,6 +323,7 @@ def solve(problem: Problem, start: Vector, *, tolerance: float = 1e-8, most: int
         average_slack=state.totals.slack,
         average_price=state.nu,
         scale=solver.unit[:, 0] / np.sqrt(problem.points.of(state.c)[0]),
-        gap=state.gap / abs(value),
+        gap=left,
+        residual=residual,
         steps=steps,
     )

@@ -6,8 +6,8 @@ its centre moved along each axis. A suction cup that holds with F under the fric
 
     |f_t| <= mu (F - f_n)                                                              (1)
 
-f_n the force that lifts the payload, f_t the force across. A motor with a corner speed v_c gives
-its peak torque P up to there, and none at its peak speed v_p:
+f_n the force that lifts the payload along z of the platform, f_t the force across. A motor with a
+corner speed v_c gives its peak torque P up to there, and none at its peak speed v_p:
 
     |tau| (v_p - v_c) / (P v_p) + |qd| / v_p <= 1                                       (2)
 """
@@ -17,14 +17,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from triskele.description.schema import Limits, Motor, Payload, Robot
-from triskele.dynamics.limits import each
+from triskele.description.schema import Limits, Payload, Robot
 from triskele.dynamics.robot import RigidRobot
 from triskele.errors import InputError, UnknownName, did_you_mean
-from triskele.kinematics.mechanism import Coordinate
-from triskele.laws.motors import at_joint, drive_motors, joint_speed
+from triskele.kinematics.mechanism import AbstractMechanism
+from triskele.laws.drives import Drive, drives
 from triskele.planning.demands import Affine, Geometry
-from triskele.planning.interior import Norms, ThirdOrder, TwoSided
+from triskele.planning.problem import Norms, ThirdOrder, TwoSided
 
 KEYS = (
     "joint_speed",
@@ -41,7 +40,23 @@ KEYS = (
     "bearing_torque",
     "grip_force",
 )
+_OF_DRIVES = {
+    "joint_speed": "speed",
+    "joint_acceleration": "acceleration",
+    "joint_jerk": "jerk",
+    "torque_rate": "effort_rate",
+    "peak_speed": "motor_speed",
+    "peak_torque": "peak_effort",
+    "continuous_torque": "continuous_effort",
+}  #: what each limit is called in the record of a drive
 _LOADS = frozenset(KEYS[4:])  #: of these the margin of the file is kept free
+
+
+class Falling(NamedTuple):
+    """What else limits a torque that falls with speed, as in (2)."""
+
+    speed: str  #: label of the limit of speed
+    corner: float  #: v_c / v_p
 
 
 class Column(NamedTuple):
@@ -51,6 +66,7 @@ class Column(NamedTuple):
     label: str  #: such as "tension of rod 1a"
     unit: str
     allowed: float  #: the margin taken off
+    falling: Falling | None = None
 
 
 class Rows(NamedTuple):
@@ -66,15 +82,14 @@ class Allowance(NamedTuple):
     """What a robot, its motors and its payload allow, and the part of each kept free."""
 
     limits: Limits
-    motors: tuple[Motor | None, ...]
-    joints: tuple[Coordinate, ...]
+    drives: tuple[Drive, ...]
     payload: Payload | None
     margins: Mapping[str, float]
 
     def needs(self) -> frozenset[str]:
         """Which loads are limited, as `demands.load_model` names them."""
         limits, payload = self.limits, self.payload
-        torques = [*self.of_motors("peak_torque"), *self.of_motors("continuous_torque")]
+        torques = [*self.of_drives("peak_torque"), *self.of_drives("continuous_torque")]
         asked = {
             "effort": any(value is not None for value in torques),
             "rod": any((limits.rod_force, limits.flange_force, limits.flange_torque)),
@@ -88,29 +103,15 @@ class Allowance(NamedTuple):
         of_file = self.limits.margin if key in _LOADS else 0.0
         return 1 - self.margins.get(key, of_file)
 
-    def of_joints(self, key: str) -> list[float | None]:
-        """A limit of the file for each joint."""
-        found = each(getattr(self.limits, key), len(self.joints))
+    def of_drives(self, key: str) -> list[float | None]:
+        """A limit of each drive, at its joint."""
+        found = (getattr(drive, _OF_DRIVES[key]) for drive in self.drives)
         return [None if value is None else self.kept(key) * value for value in found]
-
-    def of_motors(self, key: str) -> list[float | None]:
-        """A limit of each motor, at its joint."""
-        found = []
-        for motor in self.motors:
-            if motor is None:
-                found.append(None)
-            elif key == "peak_speed":
-                value = joint_speed(motor)
-                found.append(None if value is None else self.kept(key) * value)
-            else:
-                value = at_joint(motor, getattr(motor, key))
-                found.append(None if value is None else self.kept(key) * value)
-        return found
 
 
 def allowance(
     robot: Robot,
-    joints: Sequence[Coordinate],
+    mechanism: AbstractMechanism,
     payload: Payload | None,
     margins: Mapping[str, float] | None = None,
 ) -> Allowance:
@@ -122,17 +123,14 @@ def allowance(
             raise InputError(
                 f"margins: that of {key} is {part:g}; a part from 0 to 1 was expected."
             )
-    motors = drive_motors(robot, len(joints))
-    found = Allowance(robot.limits, motors, tuple(joints), payload, dict(margins or {}))
-    bounding = [
-        *(found.of_joints(key) for key in ("joint_acceleration", "joint_jerk", "torque_rate")),
-        found.of_motors("peak_torque"),
-    ]
-    if not any(value is not None for values in bounding for value in values):
+    found = Allowance(robot.limits, drives(robot, mechanism), payload, dict(margins or {}))
+    bounding = ("joint_acceleration", "joint_jerk", "torque_rate", "peak_torque")
+    if not any(value is not None for key in bounding for value in found.of_drives(key)):
+        example = "50m/s^2" if found.drives[0].sliding else "5000deg/s^2"
         raise InputError(
             f"{robot.name} has no limit of joint acceleration, jerk or torque: nothing bounds "
             "how fast it may start. Add joint_acceleration under [limits] of its file; `plan` and "
-            "`rate` also take --limit joint_acceleration=5000deg/s^2."
+            f"`rate` also take --limit joint_acceleration={example}."
         )
     return found
 
@@ -208,45 +206,55 @@ def limit_rows(
 def _add_joints(found: _Collected, allowed: Allowance, geometry: Geometry) -> None:
     _, q1, q2, q3 = geometry.q
     none = np.zeros(found.points)
-    speeds = zip(allowed.of_joints("joint_speed"), allowed.of_motors("peak_speed"), strict=True)
-    for k, (joint, of) in enumerate(zip(allowed.joints, speeds, strict=True)):
-        keys = ("joint_speed", f"speed of {joint.name}"), ("peak_speed", f"speed of motor {k + 1}")
-        for (key, label), limit in zip(keys, of, strict=True):
+    asked = ("joint_speed", "peak_speed", "joint_acceleration", "joint_jerk")
+    limits = zip(*map(allowed.of_drives, asked), strict=True)
+    for k, (drive, of) in enumerate(zip(allowed.drives, limits, strict=True)):
+        *speeds, acceleration, jerk = of
+        unit = drive.coordinate.unit
+        for key, label, limit in zip(
+            asked, (f"speed of {drive.name}", _motor_speed(k)), speeds, strict=False
+        ):
             if limit is not None:
-                column = Column(key, label, f"{joint.unit}/s", limit)
+                column = Column(key, label, f"{unit}/s", limit)
                 found.add(column, none, (q1[:, k] / limit) ** 2, none)
-        limit = allowed.of_joints("joint_acceleration")[k]
-        if limit is not None:
-            label = f"acceleration of {joint.name}"
-            column = Column("joint_acceleration", label, f"{joint.unit}/s^2", limit)
-            found.add(column, q1[:, k] / limit, q2[:, k] / limit, none)
-        limit = allowed.of_joints("joint_jerk")[k]
-        if limit is not None:
-            column = Column("joint_jerk", f"jerk of {joint.name}", f"{joint.unit}/s^3", limit)
+        if acceleration is not None:
+            label = f"acceleration of {drive.name}"
+            column = Column("joint_acceleration", label, f"{unit}/s^2", acceleration)
+            found.add(column, q1[:, k] / acceleration, q2[:, k] / acceleration, none)
+        if jerk is not None:
+            column = Column("joint_jerk", f"jerk of {drive.name}", f"{unit}/s^3", jerk)
             parts = (q1[:, k], 3 * q2[:, k], q3[:, k], none)
-            found.add_third(column, *(part / limit for part in parts))
+            found.add_third(column, *(part / jerk for part in parts))
 
 
 def _add_efforts(
     found: _Collected, allowed: Allowance, geometry: Geometry, efforts: Affine
 ) -> None:
-    for k, (joint, limit) in enumerate(
-        zip(allowed.joints, allowed.of_motors("peak_torque"), strict=True)
-    ):
+    limits = allowed.of_drives("peak_torque")
+    for k, (drive, limit) in enumerate(zip(allowed.drives, limits, strict=True)):
         if limit is None:
             continue
-        name, unit = ("torque", "N m") if joint.unit == "rad" else ("force", "N")
-        column = Column("peak_torque", f"{name} of motor {k + 1}", unit, limit)
+        column = Column("peak_torque", effort_of(drive, k), drive.effort_unit, limit)
         a, b, c = (part[:, k] / limit for part in efforts)
         found.add(column, a, b, c)
-        motor = allowed.motors[k]
+        motor, fastest = drive.motor, drive.motor_speed
         if motor is not None and motor.corner_speed is not None and motor.peak_speed is not None:
-            left = 1 - motor.corner_speed / motor.peak_speed  # (2)
-            fastest = joint_speed(motor)
+            corner = motor.corner_speed / motor.peak_speed
+            left = 1 - corner  # (2)
             assert fastest is not None, "a motor with a torque at its joint has a ratio"
-            label = f"{name} of motor {k + 1} at speed"
+            label = f"{column.label} at speed"
             share = np.abs(geometry.q[1][:, k]) / fastest
-            found.add(column._replace(label=label), left * a, left * b, left * c, share)
+            column = column._replace(label=label, falling=Falling(_motor_speed(k), corner))
+            found.add(column, left * a, left * b, left * c, share)
+
+
+def _motor_speed(k: int) -> str:
+    return f"speed of motor {k + 1}"
+
+
+def effort_of(drive: Drive, k: int) -> str:
+    """What drive `k` gives, from 0: torque of motor 1."""
+    return f"{'force' if drive.sliding else 'torque'} of motor {k + 1}"
 
 
 def _add_loads(
@@ -254,7 +262,7 @@ def _add_loads(
 ) -> None:
     limits = allowed.limits
     if limits.rod_force is not None and "rod" in loads:
-        names = [name for name in robot.mechanism.bodies if name.startswith("rod")]
+        names = [strut.body for strut in robot.mechanism.struts]
         limit = allowed.kept("rod_force") * limits.rod_force
         for k in range(loads["rod"].a.shape[1]):
             label = f"tension of {names[k % len(names)].replace('_', ' ')}"
@@ -292,10 +300,11 @@ def _add_grip(found: _Collected, allowed: Allowance, grip: Affine) -> None:
 
 def _add_rates(found: _Collected, allowed: Allowance, values: Affine, slopes: Affine) -> None:
     """d tau/dt = (a w + (a' + 2 b) u + b' x + c') sd, friction apart."""
-    for k, limit in enumerate(allowed.of_joints("torque_rate")):
+    limits = allowed.of_drives("torque_rate")
+    for k, (drive, limit) in enumerate(zip(allowed.drives, limits, strict=True)):
         if limit is None:
             continue
-        unit = "N m/s" if allowed.joints[k].unit == "rad" else "N/s"
+        unit = f"{drive.effort_unit}/s"
         column = Column("torque_rate", f"torque rate of motor {k + 1}", unit, limit)
         parts = (values.a, slopes.a + 2 * values.b, slopes.b, slopes.c)
         found.add_third(column, *(part[:, k] / limit for part in parts))

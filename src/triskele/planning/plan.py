@@ -15,28 +15,32 @@ dT/dln L = -sum lam dS/dln L. Raising a limit by 10 % gains about a tenth of tha
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import count
 from typing import NamedTuple
 
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
 from triskele.description.schema import Payload, Robot
 from triskele.errors import InputError, UnknownName, did_you_mean
+from triskele.kinematics.coordinates import Coordinates
 from triskele.kinematics.motion import Motion
 from triskele.kinematics.path import AbstractPath, derivatives_along, positive
 from triskele.laws.masses import named_payload
-from triskele.planning import interior
-from triskele.planning.demands import BLOCK, Affine, Geometry
+from triskele.planning.demands import Affine, Geometry, RodLaw
+from triskele.planning.interior import solve
 from triskele.planning.limits import Column, Rows
+from triskele.planning.problem import Average, Problem, Solution
 from triskele.planning.profile import FROM_REST, FROM_STEP, Basis, Profile, Space, StepProfile
 from triskele.planning.reachability import core
-from triskele.planning.task import Task, cells_of, check_averages, check_standing
+from triskele.planning.task import Task, cells_of, check_averages, check_standing, least_cells
 from triskele.planning.why import (
     PlannedLimit,
+    Run,
+    average_limit,
     binding_limits,
+    binding_runs,
     half_planes,
     maximum_velocity,
     merged,
@@ -72,15 +76,19 @@ class Plan:
     speed: Series  #: sd there [1/s]
     fastest: Series  #: the maximum velocity curve there [1/s]
     binding: tuple[str, ...]  #: label of the limit that binds there, "" if none
+    runs: tuple[Run, ...]  #: where each limit binds; those over the whole motion come first
     gap: float  #: bound on what the solver left, as a part of the duration
     friction: bool
-    coordinates: tuple[str, ...]
+    coordinates: Coordinates
+    margins: Mapping[str, float] = field(default_factory=dict)  #: kept free, by limit
+    dwell: float = 0.0  #: rest after the motion, which averages count [s]
 
     @property
     def prices(self) -> dict[str, float]:
-        """What each limit of the file is worth [s]: gained if it were 10 % higher.
+        """What each limit of the file is worth [s]: gained along the path if it were 10 % higher.
 
-        Empty for methods that do not make the time least, or know no multipliers.
+        By the slope at the limit as it is. Empty for methods that do not make the time least, or
+        have no multipliers.
         """
         found: dict[str, float] = {}
         for item in self.limits:
@@ -105,14 +113,14 @@ class Plan:
         if self.duration - t[-1] > 1e-9 * self.duration:
             t = np.append(t, self.duration)
         s, sd, sdd, sddd = self.profile.schedule(t)
-        r, r1, r2, r3 = (np.asarray(part) for part in derivatives_along(self.path, s, block=BLOCK))
+        r, r1, r2, r3 = (np.asarray(part) for part in derivatives_along(self.path, s))
         sd, sdd, sddd = sd[:, None], sdd[:, None], sddd[:, None]
         return Motion(
-            jnp.asarray(t),
-            jnp.asarray(r),
-            jnp.asarray(r1 * sd),
-            jnp.asarray(r2 * sd**2 + r1 * sdd),
-            jnp.asarray(r3 * sd**3 + 3 * r2 * sd * sdd + r1 * sddd),
+            t,
+            r,
+            r1 * sd,
+            r2 * sd**2 + r1 * sdd,
+            r3 * sd**3 + 3 * r2 * sd * sdd + r1 * sddd,
             coordinates=self.coordinates,
             path=self.path,
         )
@@ -125,7 +133,7 @@ def plan(
     *,
     method: str = "minimum-time",
     margins: Mapping[str, float] | None = None,
-    loads: str = "exact",
+    loads: RodLaw | None = None,
     friction: bool = True,
     dwell: float = 0.0,
     cells: int = 240,
@@ -133,7 +141,9 @@ def plan(
 ) -> Plan:
     """The fastest motion of `robot` along `path`, from rest to rest, within its limits.
 
-    Averages (RMS torques) are taken over the motion and `dwell` [s] of rest after it.
+    Averages (RMS torques) are taken over the motion and `dwell` [s] of rest after it. `loads` is
+    a law of rod loads in the place of the exact one, for comparison. The profile has `cells`, or
+    as many as `least_cells` says if those are more.
 
     >>> import triskele as tk
     >>> robot = tk.load("abb_irb360_6_1600")
@@ -149,7 +159,7 @@ def plan(
     task.check(cells)
     report = progress or (lambda part: None)
     if method == "core":
-        return _by_core(task, max(8 * cells, 200))
+        return _by_core(task, 8 * max(cells, least_cells(path, method) or 0))
     return _by_interior(task, cells, report)
 
 
@@ -158,16 +168,18 @@ def plan(
 
 def _by_interior(task: Task, size: int, report: Progress) -> Plan:
     if task.method in ("step-start", "largest-speed"):
-        return _finished(task, _solved(task, _published_grid(), report))
+        found = _solved(task, _published_grid(), report)
+        return _finished(task, found, _seen(task, found))
     cells = cells_of(task, size)
     closely = np.zeros(len(cells) - 1, bool)
     for attempt in count(1):
         grid = _grid(task, cells, closely)
         found = _solved(task, grid, lambda part, k=attempt: report((k - 1 + part) / _ROUNDS))
-        exceeded = _worst(task, found) > 1 + _EXCESS
+        seen = _seen(task, found)
+        exceeded = _worst(seen) > 1 + _EXCESS
         if not exceeded.any() or attempt == _ROUNDS:
             report(1.0)
-            return _finished(task, _slowed(task, found) if exceeded.any() else found)
+            return _finished(task, *_slowed(task, found, seen))
         middles, _ = grid.space.mapped(np.array([0.5]))
         cells = np.sort(np.append(cells, middles[exceeded, 0]))
         closely = np.repeat(closely | exceeded, 1 + exceeded)
@@ -207,8 +219,8 @@ class _Solved(NamedTuple):
     grid: _Grid
     geometry: Geometry
     rows: Rows
-    averages: list[tuple[Column, interior.Average]]
-    found: interior.Solution
+    averages: list[tuple[Column, Average]]
+    found: Solution
 
 
 class _Asked(NamedTuple):
@@ -252,52 +264,68 @@ def _once(task: Task, grid: _Grid, asked: _Asked, means: _Asked | None, start: S
     rows = task.rows(*asked)
     averages = [] if means is None else task.averages(*means)
     check_averages(averages)
-    problem = interior.Problem(
+    problem = Problem(
         grid.space,
         grid.points,
         *rows[:3],
         averages=tuple(item for _, item in averages),
         fastest=task.method != "largest-speed",
     )
-    return _Solved(grid, asked.geometry, rows, averages, interior.solve(problem, start))
+    return _Solved(grid, asked.geometry, rows, averages, solve(problem, start))
 
 
-def _worst(task: Task, solved: _Solved) -> Series:
-    """The most that is used of any limit in each cell, between the points of the problem."""
+class _Seen(NamedTuple):
+    """What is used of all limits between the points of a problem."""
+
+    s: Series
+    columns: tuple[Column, ...]
+    used: Float[np.ndarray, "N columns"]
+    cells: int
+
+
+def _seen(task: Task, solved: _Solved) -> _Seen:
     space = solved.grid.space
     s, cell = space.points(_BETWEEN)
     geometry, motion = task.geometry(s), space.basis(s, cell).of(solved.found.c)
     rows = task.rows(geometry, task.demands(geometry), task.friction_at(geometry, motion[0]))
-    return uses(rows, *motion).max(axis=1).reshape(len(space.cells) - 1, -1).max(axis=1)
+    return _Seen(s, rows.columns, uses(rows, *motion), len(space.cells) - 1)
 
 
-def _slowed(task: Task, solved: _Solved) -> _Solved:
+def _worst(seen: _Seen) -> Series:
+    """The most that is used of any limit in each cell."""
+    return seen.used.max(axis=1).reshape(seen.cells, -1).max(axis=1)
+
+
+def _slowed(task: Task, solved: _Solved, seen: _Seen) -> tuple[_Solved, _Seen]:
     """Slower throughout, by as little as keeps all limits: what dividing cells did not mend."""
     for _ in range(50):
-        worst = _worst(task, solved).max()
-        if worst < 1 + _EXCESS:
+        worst = _worst(seen).max()
+        if worst <= 1 + _EXCESS:
             break
         slower = solved.found._replace(c=solved.found.c / min(worst, 1.1))
         solved = solved._replace(found=slower)
-    return solved
+        seen = _seen(task, solved)
+    return solved, seen
 
 
-def _finished(task: Task, solved: _Solved) -> Plan:
+def _finished(task: Task, solved: _Solved, seen: _Seen) -> Plan:
     grid, geometry, rows, averages, found = solved
     x, u, w = grid.points.of(found.c)
-    used = uses(rows, x, u, w)
-    prices = price_of_each(rows, found, used) if task.method != "largest-speed" else None
-    limits = merged(rows.columns, used, prices, geometry.s)
-    for (column, _), left, nu in zip(
-        averages, found.average_slack, found.average_price, strict=True
-    ):
-        whole = found.duration + task.dwell
-        mean = max(1 - left / whole, 0.0)
-        price = None if prices is None else float(-2 * nu * mean * whole)
-        limits.append(PlannedLimit(*column, use=float(np.sqrt(mean)), s=1.0, price=price))
+    used, fast = uses(rows, x, u, w), task.method != "largest-speed"
+    prices = price_of_each(rows, found, used, (x, u, w)) if fast else None
+    nodes, cell, weights = grid.space.quadrature()
+    y, v, _ = grid.space.basis(nodes, cell).of(found.c)
+    means = [
+        average_limit(*item, (y, v, weights / np.sqrt(y)), None if prices is None else float(nu))
+        for item, nu in zip(averages, found.average_price, strict=True)
+    ]
+    limits = [*merged(rows.columns, used, prices, geometry.s), *means]
     profile = Profile(grid.space, found.c)
     speeds = np.sqrt(x), np.sqrt(maximum_velocity(task.rows(geometry, task.demands(geometry), {})))
-    return _plan(task, profile, limits, geometry.s, speeds, (rows, used), found.gap)
+    s = np.append(seen.s, geometry.s)
+    order = np.argsort(s, kind="stable")
+    runs = binding_runs(seen.columns, np.concatenate([seen.used, used])[order], s[order])
+    return _plan(task, profile, limits, geometry.s, speeds, (rows, used), runs, found.gap)
 
 
 def _plan(
@@ -307,9 +335,20 @@ def _plan(
     s: Series,
     speeds: tuple[Series, Series],
     bounds: tuple[Rows, np.ndarray],
+    runs: tuple[Run, ...],
     gap: float,
 ) -> Plan:
     """All of it together."""
+    nodes, times = profile.when()
+    throughout = tuple(
+        Run(0.0, 1.0, item.label, float(times[-1]), whole=True)
+        for item in limits
+        if item.whole_binds
+    )
+    timed = (
+        run._replace(lasts=float(np.diff(np.interp((run.start, run.end), nodes, times))[0]))
+        for run in runs
+    )
     return Plan(
         robot=task.robot,
         payload=task.payload,
@@ -322,9 +361,12 @@ def _plan(
         speed=speeds[0],
         fastest=speeds[1],
         binding=binding_limits(bounds[0].columns, bounds[1]),
+        runs=(*throughout, *timed),
         gap=gap,
         friction=task.friction,
-        coordinates=tuple(c.name for c in task.mechanism.platform_coordinates),
+        coordinates=task.mechanism.platform_coordinates,
+        margins=task.margins,
+        dwell=task.dwell,
     )
 
 
@@ -343,7 +385,8 @@ def _by_core(task: Task, size: int) -> Plan:
     used = uses(rows, x, _steps(s, x), np.zeros_like(x))
     limits = merged(rows.columns, used, None, s)
     speeds = np.sqrt(x), np.sqrt(most)
-    return _plan(task, StepProfile(s, x), limits, s, speeds, (rows, used), 0.0)
+    runs = binding_runs(rows.columns, used, s)
+    return _plan(task, StepProfile(s, x), limits, s, speeds, (rows, used), runs, 0.0)
 
 
 def _steps(s: Series, x: Series) -> Series:

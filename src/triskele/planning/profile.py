@@ -135,6 +135,10 @@ class Profile(NamedTuple):
         """Of the whole path [s]."""
         return float(self.times()[1][-1])
 
+    def when(self) -> tuple[Series, Series]:
+        """Places along the path, and when they are reached [s]."""
+        return self.times()
+
     def times(self, parts: int = 8) -> tuple[Series, Series]:
         """s at `parts` steps of each cell, and when it is reached [s]."""
         z, weight = np.polynomial.legendre.leggauss(4)
@@ -188,6 +192,10 @@ class StepProfile(NamedTuple):
     def duration(self) -> float:
         """Of the whole path [s]."""
         return float(self.times()[-1])
+
+    def when(self) -> tuple[Series, Series]:
+        """Places along the path, and when they are reached [s]."""
+        return self.s, self.times()
 
     def times(self) -> Series:
         """When each node is reached [s]."""

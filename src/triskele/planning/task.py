@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import equinox as eqx
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
@@ -19,23 +18,33 @@ from triskele.errors import InputError, OutOfReach
 from triskele.kinematics.mechanism import AbstractMechanism
 from triskele.kinematics.path import AbstractPath, derivatives_along
 from triskele.kinematics.reach import slack, worst_slack
+from triskele.numerics import tabulate
 from triskele.planning.demands import (
-    BLOCK,
     Affine,
     Geometry,
     LoadModel,
+    RodLaw,
     effort_rates,
     friction_alone,
     geometry_along,
     load_model,
-    tabulate,
 )
-from triskele.planning.interior import Average
-from triskele.planning.limits import Allowance, Column, Rows, allowance, limit_rows, payload_cases
+from triskele.planning.limits import (
+    Allowance,
+    Column,
+    Rows,
+    allowance,
+    effort_of,
+    limit_rows,
+    payload_cases,
+)
+from triskele.planning.problem import Average
 
 Series = Float[np.ndarray, " _"]
 _BESIDE = 1e-9  #: how near a break both sides are looked at
+_LOOKED_AT = 512  #: points of a path whose reach is checked
 _JUMP = 1e-4  #: of r' or r'', relative
+_EACH = 24  #: cells of each piece of a path, at least
 
 
 @dataclass(frozen=True)
@@ -52,6 +61,7 @@ class Task:
     rubbing: RigidRobot | None  #: friction alone, where it matters
     model: LoadModel
     dwell: float
+    margins: Mapping[str, float]  #: kept free, by limit
 
     @classmethod
     def of(
@@ -60,20 +70,20 @@ class Task:
         path: AbstractPath,
         payload: Payload | None,
         margins: Mapping[str, float] | None,
-        loads: str,
+        loads: RodLaw | None,
         friction: bool,
         dwell: float,
         method: str,
     ) -> "Task":
         """What the arguments of `plan` say."""
         cases = tuple(rigid(robot, case, friction=False) for case in payload_cases(payload))
-        mechanism = cases[0].mechanism
         limits = robot.limits
         if method in ("no-jerk", "core"):
             limits = limits.model_copy(update={"joint_jerk": None, "torque_rate": None})
         bounded = robot.model_copy(update={"limits": limits})
-        allowed = allowance(bounded, mechanism.joint_coordinates, payload, margins)
-        needs = allowed.needs()
+        allowed = allowance(bounded, cases[0].mechanism, payload, margins)
+        needs, moving = allowed.needs(), rigid(robot, payload, friction=friction)
+        rubs = (*moving.drive_friction, *moving.passive_friction, moving.ball_friction)
         return cls(
             robot=robot,
             path=path,
@@ -82,9 +92,10 @@ class Task:
             allowed=allowed,
             cases=cases,
             friction=friction,
-            rubbing=friction_alone(rigid(robot, payload)) if friction and needs else None,
-            model=load_model(cases[0], loads, needs),
+            rubbing=friction_alone(moving) if needs and any(rubs) else None,
+            model=load_model(cases[0], needs, loads),
             dwell=dwell,
+            margins=dict(margins or {}),
         )
 
     @property
@@ -146,7 +157,7 @@ class Task:
 
     def has_averages(self) -> bool:
         """Whether a motor has a limit of its RMS torque."""
-        return any(value is not None for value in self.allowed.of_motors("continuous_torque"))
+        return any(value is not None for value in self.allowed.of_drives("continuous_torque"))
 
     def averages(
         self, geometry: Geometry, cases: list[dict[str, Affine]], rubbing: Mapping[str, Affine]
@@ -154,11 +165,11 @@ class Task:
         """RMS efforts, of the payload as it is, at the points of a quadrature."""
         found = []
         efforts = _sum(cases[0]["effort"], rubbing.get("effort"))
-        for k, limit in enumerate(self.allowed.of_motors("continuous_torque")):
+        limits = self.allowed.of_drives("continuous_torque")
+        for k, (drive, limit) in enumerate(zip(self.allowed.drives, limits, strict=True)):
             if limit is not None:
-                turning = self.allowed.joints[k].unit == "rad"
-                name, unit = ("torque", "N m") if turning else ("force", "N")
-                column = Column("continuous_torque", f"RMS {name} of motor {k + 1}", unit, limit)
+                label, unit = f"RMS {effort_of(drive, k)}", drive.effort_unit
+                column = Column("continuous_torque", label, unit, limit)
                 a, b, c = (part[:, k] / limit for part in efforts)
                 idle = float(cases[0]["effort"].c[-1, k]) / limit
                 found.append((column, Average(a, b, c, self.dwell, idle)))
@@ -173,8 +184,8 @@ def _check_path(
     mechanism: AbstractMechanism, robot: Robot, path: AbstractPath, *, smooth: bool
 ) -> None:
     names = tuple(c.name for c in mechanism.platform_coordinates)
-    s = np.linspace(0, 1, BLOCK)
-    r, r1, r2, _ = (np.asarray(part) for part in derivatives_along(path, s, block=BLOCK))
+    s = np.linspace(0, 1, _LOOKED_AT)
+    r, r1, r2, _ = (np.asarray(part) for part in derivatives_along(path, s))
     if r.shape[1] != len(names):
         raise InputError(
             f"The path has {r.shape[1]} coordinates; {robot.name} moves in {', '.join(names)}."
@@ -182,30 +193,34 @@ def _check_path(
     room = np.asarray(tabulate(eqx.Partial(slack, mechanism, robot.limits))(r))
     if not (room >= 0).all():
         worst = int(np.argmin(np.where(np.isfinite(room), room, -np.inf)))
-        reason = worst_slack(mechanism, robot.limits, jnp.asarray(r[worst]))
+        reason = worst_slack(mechanism, robot.limits, r[worst])
         raise OutOfReach(
             f"The path leaves the reach of {robot.name} {place(s[worst], r[worst])}: {reason}."
         )
-    pace = np.linalg.norm(r1, axis=1)
+    units = np.array([float(np.asarray(unit)) for unit in mechanism.scales().platform])  # m each
+    pace = np.linalg.norm(r1 * units, axis=1)
     if pace.min() < 1e-6 * pace.max():
         worst = int(pace.argmin())
         raise InputError(
             f"The path stands still {place(s[worst], r[worst])}: r' is zero there. Drop a point "
             "that is there twice, or make it two paths."
         )
-    _check_corners(path, (pace.max(), np.abs(r2).max()), ("direction", "curvature")[: 1 + smooth])
+    scales = pace.max(), np.abs(r2 * units).max()
+    _check_corners(path, units, scales, ("direction", "curvature")[: 1 + smooth])
 
 
-def _check_corners(path: AbstractPath, scales: tuple[float, float], what: tuple[str, ...]) -> None:
-    """Raise the sentence where r', or r'' if it matters, jumps."""
+def _check_corners(
+    path: AbstractPath, units: np.ndarray, scales: tuple[float, float], what: tuple[str, ...]
+) -> None:
+    """Raise the sentence where r', or r'' if it matters, jumps; `units` of coordinates in m."""
     breaks = np.unique(np.asarray(path.breaks()))[1:-1]
     if not len(breaks):
         return
     beside = np.concatenate([breaks - _BESIDE, breaks + _BESIDE])
-    found = [np.asarray(part) for part in derivatives_along(path, beside, block=BLOCK)]
+    found = [np.asarray(part) for part in derivatives_along(path, beside)]
     for order, name in enumerate(what, 1):
         before, after = np.split(found[order], 2)
-        jumps = np.abs(after - before).max(axis=1)
+        jumps = np.abs((after - before) * units).max(axis=1)
         worst = int(jumps.argmax())
         if jumps[worst] > _JUMP * max(scales[order - 1], scales[0]):
             raise InputError(
@@ -225,7 +240,7 @@ def cells_of(task: Task, count: int) -> Series:
     Being the same whatever the limits are, they do not disturb comparisons between limits.
     """
     breaks = np.unique(np.asarray(task.path.breaks()))
-    count = max(count, 24 * (len(breaks) - 1))
+    count = max(count, least_cells(task.path) or 0)
     tau = np.linspace(0, 1, 2049)
     s = _smooth(tau)
     _, _, q2, _ = task.geometry(s).q
@@ -236,6 +251,13 @@ def cells_of(task: Task, count: int) -> Series:
     near = np.abs(cells[:, None] - breaks[None, :]).min(axis=1) < np.gradient(cells) / 3
     near[[0, -1]] = True  # breaks begin with 0 and end with 1
     return np.unique(np.concatenate([cells[~near], breaks]))
+
+
+def least_cells(path: AbstractPath, method: str = "minimum-time") -> int | None:
+    """The least number of cells along `path`; None where the method has a number of its own."""
+    if method in ("step-start", "largest-speed"):
+        return None
+    return 25 if method == "core" else _EACH * (len(np.unique(np.asarray(path.breaks()))) - 1)
 
 
 def _smooth(tau: Series) -> Series:

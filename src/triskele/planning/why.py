@@ -6,22 +6,29 @@ S in which it appears,
     dT / dln L = -sum lam dS/dln L                                                       (1)
 
 where dS/dln L is what is used of the limit (twice its square for a speed, which enters squared;
-times sqrt(X / x) for third order, `interior.py`). The maximum velocity curve is where no path
-acceleration is left that limits up to second order allow; norms count by their axes there.
+times sqrt(X / x) for third order, `interior.py`; for a mean square m over the duration and the
+dwell, 2 m times both). A torque that falls with speed (`limits.py`, 2) depends on two limits:
+
+    S = 1 - |qd| / v_p - (1 - v_c / v_p) |tau| / P
+    dS/dln P = (1 - v_c / v_p) |tau| / P    dS/dln v_p = |qd| / v_p - (v_c / v_p) |tau| / P    (2)
+
+The maximum velocity curve is where no path acceleration is left that limits up to second order
+allow; norms count by their axes there.
 """
 
 from typing import NamedTuple
 
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
-from triskele.planning.interior import Solution
 from triskele.planning.limits import Column, Rows
+from triskele.planning.problem import Average, Solution
 from triskele.planning.reachability import maximum_speed
 
 Series = Float[np.ndarray, " _"]
-_BINDING = 1e-3  #: a limit that is used up to this part binds
+_BINDING = 5e-3  #: a limit that is used up to this part binds
+_STILL = 0.009  #: and binds on as long as it is used up to this part
+_SETTLED = 1e-3  #: residual of the conditions of optimality up to which multipliers are prices
 _SPEEDS = ("joint_speed", "peak_speed")  #: limits that enter squared
 
 
@@ -33,8 +40,24 @@ class PlannedLimit(NamedTuple):
     unit: str
     allowed: float  #: the margin taken off
     use: float  #: at most, 1 is at the limit
-    s: float  #: where
+    s: float  #: where; 1 if it is over the whole motion
     price: float | None  #: d duration / d ln(limit) [s], never positive; None: not known
+    whole: bool = False  #: an average over the whole motion and the rest after it
+
+    @property
+    def whole_binds(self) -> bool:
+        """Whether it is over the whole motion and used up."""
+        return self.whole and self.use > 1 - _BINDING
+
+
+class Run(NamedTuple):
+    """A stretch of the path along which a limit binds."""
+
+    start: float  #: s
+    end: float  #: s
+    label: str
+    lasts: float = 0.0  #: [s]
+    whole: bool = False  #: an average over the whole motion, which binds as a whole
 
 
 def uses(rows: Rows, x: Series, u: Series, w: Series) -> Float[np.ndarray, "N columns"]:
@@ -52,15 +75,43 @@ def uses(rows: Rows, x: Series, u: Series, w: Series) -> Float[np.ndarray, "N co
     return np.concatenate([plain, third, norms], axis=1)
 
 
-def price_of_each(rows: Rows, found: Solution, used: np.ndarray) -> Float[np.ndarray, " columns"]:
-    """dT/dln L of each column, by (1)."""
+def price_of_each(
+    rows: Rows, found: Solution, used: np.ndarray, motion: tuple[Series, Series, Series]
+) -> Float[np.ndarray, " columns"] | None:
+    """dT/dln L of each column, by (1); None if the multipliers have not settled."""
+    if found.residual > _SETTLED:
+        return None
     k2, k3 = rows.two_sided.a.shape[1], rows.third_order.a.shape[1]
     up, down, rising, falling, norms = np.split(found.price, np.cumsum([k2, k2, k3, k3]), axis=1)
     speeds = np.array([column.key in _SPEEDS for column in rows.columns[:k2]], bool)
-    plain, third, sizes = np.split(used, np.cumsum([k2, k3]), axis=1)
-    plain = np.where(speeds[None, :], 2 * plain**2, plain)
-    shares = (up + down) * plain, (rising + falling) * third * found.scale[:, None], norms * sizes
-    return -np.sum(np.concatenate(shares, axis=1), axis=0)
+    _, third, sizes = np.split(used, np.cumsum([k2, k3]), axis=1)
+    x, u, _ = (part[:, None] for part in motion)
+    p, lam = rows.two_sided, up + down
+    plain = np.abs(p.a * u + p.b * x + p.c) * np.where(speeds, 2.0, 1.0)
+    shares = lam * plain, (rising + falling) * third * found.scale[:, None], norms * sizes
+    prices = -np.sum(np.concatenate(shares, axis=1), axis=0)
+    labels = [column.label for column in rows.columns]
+    for k, column in enumerate(rows.columns[:k2]):
+        if column.falling is not None:  # (2)
+            speed, corner = column.falling
+            share = p.e[:, k] * np.sqrt(x[:, 0]) - plain[:, k] * corner / (1 - corner)
+            prices[labels.index(speed)] -= lam[:, k] @ share
+    return prices
+
+
+def average_limit(
+    column: Column, item: Average, motion: tuple[Series, Series, Series], price: float | None
+) -> PlannedLimit:
+    """The limit of a mean over the motion; `motion` are x, u and ds / sqrt(x) at its nodes.
+
+    `price` is the multiplier of its slack.
+    """
+    x, u, dt = motion
+    y = item.a * u + item.b * x + item.c
+    squares = float(dt @ (y * y) + item.dwell * item.idle**2)
+    use = float(np.sqrt(squares / (dt.sum() + item.dwell)))
+    gain = None if price is None else -2 * price * squares
+    return PlannedLimit(*column[:4], use=use, s=1.0, price=gain, whole=True)
 
 
 def merged(
@@ -73,7 +124,7 @@ def merged(
         most = used[:, own].max(axis=1)
         worst = int(most.argmax())
         price = None if prices is None else float(prices[own].sum())
-        found.append(PlannedLimit(*columns[own[0]], float(most[worst]), float(s[worst]), price))
+        found.append(PlannedLimit(*columns[own[0]][:4], float(most[worst]), float(s[worst]), price))
     return found
 
 
@@ -83,10 +134,24 @@ def binding_limits(columns: tuple[Column, ...], used: np.ndarray) -> tuple[str, 
     return tuple(columns[k].label if used[i, k] > 1 - _BINDING else "" for i, k in enumerate(most))
 
 
+def binding_runs(columns: tuple[Column, ...], used: np.ndarray, s: Series) -> tuple[Run, ...]:
+    """From where to where each limit binds: used up at both ends, and nearly so between."""
+    found: list[Run] = []
+    for label in dict.fromkeys(column.label for column in columns):
+        own = [k for k, column in enumerate(columns) if column.label == label]
+        most = used[:, own].max(axis=1)
+        held = np.concatenate([[False], most > 1 - _STILL, [False]])
+        for first, after in np.flatnonzero(held[1:] != held[:-1]).reshape(-1, 2):
+            full = first + np.flatnonzero(most[first:after] > 1 - _BINDING)
+            if len(full):
+                found.append(Run(float(s[full[0]]), float(s[full[-1]]), label))
+    return tuple(sorted(found))
+
+
 def maximum_velocity(rows: Rows) -> Series:
     """The largest x at each point that limits up to second order allow."""
     a, b, c = half_planes(rows, None)
-    return np.asarray(maximum_speed(jnp.asarray(a), jnp.asarray(b), jnp.asarray(c)))
+    return maximum_speed(a, b, c)
 
 
 def half_planes(rows: Rows, at: tuple[Series, Series] | None) -> tuple[np.ndarray, ...]:

@@ -3,17 +3,16 @@
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Array
 from pydantic import BaseModel
 
-from triskele.description.provenance import Fact, quantities
+from triskele.description.provenance import Fact
 from triskele.description.schema import Robot
+from triskele.doctor.robots import robot_remarks
 from triskele.kinematics.build import build
 from triskele.kinematics.mechanism import AbstractMechanism
 from triskele.kinematics.mobility import Mobility, mobility
-from triskele.kinematics.reach import worst_slack
 from triskele.kinematics.singularity import singularity_margins
-from triskele.numerics import stacked
+from triskele.numerics import AnyArray, stacked
 from triskele.spatial.inertia import infeasibility
 from triskele.units import display
 
@@ -41,9 +40,7 @@ class Datasheet(NamedTuple):
             "title": self.robot.title,
             "home": self.home,
             "joints_at_home": self.joints_at_home,
-            "units": dict(
-                (*self.mechanism.platform_coordinates, *self.mechanism.joint_coordinates)
-            ),
+            "units": _units(self.mechanism),
             "assembly_residual_m": self.residual,
             "singularity_margins": {"type1": self.type1, "type2": self.type2},
             "mobility": self.mobility._asdict(),
@@ -73,7 +70,7 @@ def datasheet(robot: Robot) -> Datasheet:
         type2=float(margins.type2),
         mobility=mobility(mechanism, q, x),
         problems=tuple(_problems(robot)),
-        remarks=tuple(_remarks(robot, mechanism, x)),
+        remarks=tuple(dict.fromkeys(robot_remarks(robot, mechanism, x, q))),
         assumptions=robot.assumptions(),
     )
 
@@ -92,22 +89,22 @@ def state_rows(sheet: Datasheet) -> list[tuple[str, str, str]]:
         ("singularity, type 1", f"{sheet.type1:.3f}", "margin at home; 0 is a stretched leg"),
         ("singularity, type 2", f"{sheet.type2:.3f}", "margin at home; 0 is a loose platform"),
     ]
-    units = dict((*sheet.mechanism.platform_coordinates, *sheet.mechanism.joint_coordinates))
+    units = _units(sheet.mechanism)
     for title, values in (("home", sheet.home), ("joints at home", sheet.joints_at_home)):
-        parts = (f"{name} {_shown(value, units[name])}" for name, value in values.items())
+        parts = (f"{name} {shown(value, units[name])}" for name, value in values.items())
         rows.append((title, ", ".join(parts), ""))
     judged = "feasible" if not sheet.problems else "NOT feasible"
     rows.append(("inertia", judged if sheet.robot.bodies is not None else "not given", ""))
     return rows
 
 
-def _shown(value: float, unit: str) -> str:
-    """A value in mm or deg, without a negative zero."""
+def shown(value: float, unit: str) -> str:
+    """A value [m, rad] in mm or deg, without a negative zero."""
     factor, name = display(unit)
     return f"{round(factor * value, 4) + 0.0:g} {name}"
 
 
-def _named(coordinates: tuple, values: Array) -> dict[str, float]:
+def _named(coordinates: tuple, values: AnyArray) -> dict[str, float]:
     return {c.name: float(value) for c, value in zip(coordinates, values, strict=True)}
 
 
@@ -125,14 +122,7 @@ def _problems(robot: Robot) -> list[str]:
     return found
 
 
-def _remarks(robot: Robot, mechanism: AbstractMechanism, home: Array) -> list[str]:
-    """Numbers far from what such parts measure, and a home outside the limits."""
-    found = []
-    for key, rules, value in quantities(robot):
-        remark = rules.suspicious(value)  # pyright: ignore[reportArgumentType]
-        if remark is not None:
-            found.append(f"{key}: {remark}")
-    reason = worst_slack(mechanism, robot.limits, home)
-    if reason is not None:
-        found.append(f"limits: home is outside: {reason}.")
-    return found
+def _units(mechanism: AbstractMechanism) -> dict[str, str]:
+    """The unit of each coordinate by its name."""
+    coordinates = (*mechanism.platform_coordinates, *mechanism.joint_coordinates)
+    return {coordinate.name: coordinate.unit for coordinate in coordinates}

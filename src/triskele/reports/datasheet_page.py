@@ -3,21 +3,22 @@
 What a file does not allow is said in a sentence where the numbers would stand.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from triskele.compliant.stiffness import modes_by_drives, moving_coordinates
 from triskele.description.schema import Robot
-from triskele.errors import InputError, TriskeleError
-from triskele.flexible.modes import modes, platform_stiffness, sag
-from triskele.flexible.robot import FlexibleRobot, flexible
-from triskele.kinematics.mechanism import AbstractMechanism
+from triskele.dynamics.torques import strut_word
+from triskele.errors import TriskeleError
+from triskele.flexible.modes import energies, modes, platform_stiffness, sag
+from triskele.flexible.robot import bending
+from triskele.kinematics.mechanism import AbstractMechanism, Coordinate
 from triskele.kinematics.workspace import guaranteed_room, workspace
 from triskele.numerics import stacked
 from triskele.planning.cycle import Cycle, shown_cycle
-from triskele.reports.datasheet import Datasheet, state_rows
+from triskele.reports.datasheet import Datasheet, shown, state_rows
 from triskele.reports.figures import robot_figure, workspace_figure
 from triskele.reports.load_figures import demands_figure
 from triskele.reports.page import (
@@ -36,7 +37,7 @@ from triskele.units import display
 Progress = Callable[[float], None]
 _COUNT = 8  #: modes
 _AXES = ("x", "y", "z", "about x", "about y", "about z")
-_RIGID = "links are rigid without sections and materials in the file, and joints without flexures"
+_EFFORTS = {"N m": "torque", "N": "force"}
 
 
 class _Asked(NamedTuple):
@@ -59,11 +60,6 @@ class _Asked(NamedTuple):
     def home(self) -> np.ndarray:
         """Where the robot is looked at."""
         return np.asarray(stacked(self.mechanism.home()))
-
-    @property
-    def springs(self) -> bool:
-        """Whether its joints are springs."""
-        return self.robot.flexures is not None
 
 
 def datasheet_page(sheet: Datasheet, version: str, progress: Progress | None = None) -> str:
@@ -128,22 +124,35 @@ def _workspace(asked: _Asked) -> list[str]:
     space = workspace(mechanism, robot.limits, progress=asked.report)
     rows = []
     for name, unit, (low, high) in zip(space.names, space.units, space.bounds, strict=True):
-        factor, shown = display(unit)
-        rows.append((name, f"{factor * low:.4g}", f"{factor * high:.4g}", shown))
-    room = guaranteed_room(mechanism, robot.limits) if "x" in space.names else None
-    told = ""
-    if room is not None:
-        judged = "reachable everywhere" if room >= 0 else "not reachable everywhere"
-        told = paragraph(
-            f"The cylinder that the file declares is {judged}.", "" if room >= 0 else "bad"
-        )
+        factor, word = display(unit)
+        rows.append((name, f"{factor * low:.4g}", f"{factor * high:.4g}", word))
     unit = space.unit.replace("^3", "³").replace("^2", "²")
+    size = f"{space.measure.capitalize()} {space.volume:.4g} {unit} (± {space.uncertainty:.1g})"
+    held = f", at {_pose(*zip(*space.held, strict=True))}" if space.held else ""
     return [
-        paragraph(f"Volume {space.volume:.4g} {unit} (± {space.uncertainty:.1g})."),
+        paragraph(f"{size}{held}."),
         table(("coordinate", "least", "greatest", "unit"), rows),
-        told,
+        _cylinder(asked),
         image(workspace_figure(robot, mechanism, space, asked.home)),
     ]
+
+
+def _cylinder(asked: _Asked) -> str:
+    """Whether the cylinder that the file declares can be reached."""
+    found = guaranteed_room(asked.mechanism, asked.robot.limits)
+    if found is None:
+        return ""
+    if found.reason is None:
+        return paragraph("The cylinder that the file declares is reachable everywhere.")
+    at = _pose(asked.mechanism.platform_coordinates, found.pose)
+    text = f"The cylinder that the file declares is not reachable everywhere: at {at}"
+    return paragraph(f"{text}, {found.reason}.", "bad")
+
+
+def _pose(coordinates: Iterable[Coordinate], x: Iterable[float]) -> str:
+    """Such as z = 12.3 mm, psi = 4 deg."""
+    places = zip(coordinates, x, strict=True)
+    return ", ".join(f"{c.name} = {shown(float(value), c.unit)}" for c, value in places)
 
 
 # Torques
@@ -160,8 +169,8 @@ def _cycle(asked: _Asked) -> list[str]:
         paragraph(found.remark) if found.remark else "",
         _drives(asked, found),
         image(demands_figure(asked.robot, asked.mechanism, first), f"Along {way}"),
-        heading("Rod loads", 3),
-        *_rods(found),
+        heading(f"{strut_word(asked.mechanism).capitalize()} loads", 3),
+        *_struts(asked, found),
         heading("Limits, and how much of each is used", 3),
         *_limits(found),
     ]
@@ -176,23 +185,23 @@ def _duration(found: Cycle) -> str:
 def _drives(asked: _Asked, found: Cycle) -> str:
     rows = []
     for k, joint in enumerate(asked.mechanism.joint_coordinates):
-        effort = "N m" if joint.unit == "rad" else "N"
         numbers = (f"{values[k]:.4g}" for values in (found.peak, found.rms))
         rows.append(
-            (f"motor {k + 1}", *numbers, effort, f"{found.speed[k]:.4g}", f"{joint.unit}/s")
+            (f"motor {k + 1}", *numbers, _effort(joint), f"{found.speed[k]:.4g}", f"{joint.unit}/s")
         )
     return table(("drive", "peak", "RMS", "unit", "peak speed", "unit"), rows)
 
 
-def _rods(found: Cycle) -> list[str]:
+def _struts(asked: _Asked, found: Cycle) -> list[str]:
     ways = [item.loads for item in found.demands]
     loads = [item for item in ways if item is not None]
     if not loads:
         return [paragraph("Its joints are springs, of which no loads are given.")]
     rods = [item.rods for item in loads if item.rods is not None]
     if not rods:
-        return [paragraph("It has no rods.")]
-    peak = np.max([item.peak for item in rods], axis=0)
+        return [paragraph("Between two joints it has no rod or strut to load.")]
+    largest = np.array([item.largest for item in rods])
+    peak = largest[np.abs(largest).argmax(axis=0), np.arange(largest.shape[1])]
     across = np.max(
         [np.maximum(item.lower_lateral, item.upper_lateral).max(axis=0) for item in rods], axis=0
     )
@@ -206,8 +215,9 @@ def _rods(found: Cycle) -> list[str]:
     )
     share = "Redundant joints share these loads; rigid bodies do not tell how: the least are shown."
     return [
-        table(("rod", "peak tension [N]", "across [N]"), rows),
-        paragraph(f"Bearings of the arms carry up to {bearing:.4g} N and {tilting:.4g} N m."),
+        table((strut_word(asked.mechanism), "peak tension [N]", "across [N]"), rows),
+        paragraph("A tension below zero is compression.") if (peak < 0).any() else "",
+        paragraph(f"Bearings of the drives carry up to {bearing:.4g} N and {tilting:.4g} N m."),
         "" if rods[0].unique else paragraph(share),
     ]
 
@@ -232,6 +242,12 @@ def _payloads(asked: _Asked) -> list[str]:
     payloads = asked.robot.payloads
     if not payloads:
         return [paragraph("The file names no payloads.")]
+    joints = asked.mechanism.joint_coordinates
+    alike = {
+        unit: [k for k, joint in enumerate(joints) if _effort(joint) == unit] for unit in _EFFORTS
+    }
+    header = ["payload", "mass [kg]", "centre of mass [mm]", "cycles per minute"]
+    header += [f"peak {_EFFORTS[unit]} [{unit}]" for unit, drives in alike.items() if drives]
     rows = []
     for k, (name, payload) in enumerate(payloads.items()):
 
@@ -248,47 +264,54 @@ def _payloads(asked: _Asked) -> list[str]:
                 f"{payload.mass:g}",
                 ", ".join(f"{1e3 * value:g}" for value in payload.centre_of_mass),
                 rated,
-                f"{found.peak.max():.4g}",
-                f"{max(forces):.4g}" if forces else "-",
+                *(f"{found.peak[drives].max():.4g}" for drives in alike.values() if drives),
+                *([f"{max(forces):.4g}"] if forces else []),
             )
         )
-    header = ("payload", "mass [kg]", "centre of mass [mm]", "cycles per minute")
-    return [table((*header, "peak effort [N m, N]", "peak rod force [N]"), rows)]
+    if len(rows[0]) > len(header):
+        header.append(f"peak {strut_word(asked.mechanism)} force [N]")
+    return [table(header, rows)]
+
+
+def _effort(joint: Coordinate) -> str:
+    """The unit of what drives a joint."""
+    return "N m" if joint.unit == "rad" else "N"
 
 
 # Springs
 
 
 def _stiffness(asked: _Asked) -> list[str]:
-    if asked.springs:
-        names = [c.name for c in asked.mechanism.platform_coordinates]
-        units = [c.unit for c in asked.mechanism.platform_coordinates]
-        parts = []
-        for title, found in modes_by_drives(asked.robot, None, asked.home).items():
-            if title == "sliders and belts free":  # as stiff as without motors
-                continue
-            parts += [paragraph(f"At home, {title}:"), _matrix(names, units, found.stiffness)]
-        return parts
-    model = _bending(asked)
+    model = bending(asked.robot)
+    if model is None:
+        return _sprung(asked)
     units = ["m"] * 3 + ["rad"] * 3
-    at = ", ".join(f"{_millimetres(value):g}" for value in asked.home[:3])
+    at = _pose(asked.mechanism.platform_coordinates, asked.home)
     x, y, z = (f"{_millimetres(value):.3f}" for value in sag(model, asked.home).position)
     return [
-        paragraph(f"Of the platform at home ({at} mm), motors held:"),
+        paragraph(f"Of the platform at home ({at}), motors held:"),
         _matrix(list(_AXES), units, platform_stiffness(model, asked.home)),
         paragraph(f"It sags under its weight by ({x}, {y}, {z}) mm."),
     ]
 
 
+def _sprung(asked: _Asked) -> list[str]:
+    """Stiffness of flexures, couplings and rods that stretch; each once."""
+    names, units = zip(*asked.mechanism.platform_coordinates, strict=True)
+    parts, known = [], []
+    for title, found in modes_by_drives(asked.robot, None, asked.home).items():
+        K = found.stiffness
+        if K is None:
+            parts.append(paragraph(f"At home, {title}: some way of the platform is held rigidly."))
+        elif not any(np.allclose(K, other) for other in known):
+            parts += [paragraph(f"At home, {title}:"), _matrix(names, units, K)]
+            known.append(K)
+    return parts
+
+
 def _millimetres(value: object) -> float:
     """Rounded, without a negative zero."""
     return round(1e3 * float(np.asarray(value)), 3) + 0.0
-
-
-def _bending(asked: _Asked) -> FlexibleRobot:
-    if asked.robot.sections is None:
-        raise InputError(f"{asked.robot.name} does not bend: {_RIGID}.")
-    return flexible(asked.robot)
 
 
 def _matrix(names: Sequence[str], units: Sequence[str], K: np.ndarray) -> str:
@@ -305,7 +328,8 @@ def _matrix(names: Sequence[str], units: Sequence[str], K: np.ndarray) -> str:
 
 
 def _modes(asked: _Asked) -> list[str]:
-    if asked.springs:
+    model = bending(asked.robot)
+    if model is None:
         rows = [
             (title, f"{f:.4g}", ", ".join(moving))
             for title, found in modes_by_drives(asked.robot, None, asked.home).items()
@@ -314,17 +338,20 @@ def _modes(asked: _Asked) -> list[str]:
             )
         ]
         return [table(("at home", "frequency [Hz]", "platform moves"), rows)]
-    model = _bending(asked)
     found = modes(model, asked.home, count=_COUNT)
     hertz = np.asarray(found.frequencies) / (2 * np.pi)
-    shares = 100 * np.asarray(found.shares).sum(axis=1)
+    moving = energies(model, found)
     rows = [
-        (str(k), f"{f:.4g}", way, f"{share:.0f}")
-        for k, (f, way, share) in enumerate(zip(hertz, found.directions, shares, strict=True), 1)
+        (str(k), f"{f:.4g}", way, *(f"{100 * max(share, 0.0):.1f}" for share in shares))
+        for k, (f, way, shares) in enumerate(
+            zip(hertz, found.directions, moving.shares, strict=True), 1
+        )
     ]
+    header = ("mode", "frequency [Hz]", "platform moves")
+    gears = "rigid" if model.gears is None else "as soft as the file has them"
     return [
-        paragraph("At home, motors held."),
-        table(("mode", "frequency [Hz]", "platform moves", "its kinetic energy [%]"), rows),
+        paragraph(f"At home, motors held, gears {gears}. Parts of kinetic energy by body."),
+        table((*header, *(f"{name} [%]" for name in moving.bodies)), rows),
         image(modes_figure(asked.robot, model, found)),
     ]
 

@@ -47,9 +47,13 @@ def parameters_figure(found: Identified) -> Figure:
         figure.suptitle(f"{found.robot.title}: base parameters and 95 % intervals", fontsize=11)
         place = figure.subplots()
         rows = np.arange(len(parameters))[::-1]
-        sizes = [max(abs(p.value), abs(p.file), p.half_interval, 1e-12) for p in parameters]
+        widths = [p.half_interval or 0.0 for p in parameters]
+        sizes = [
+            max(abs(p.value), abs(p.file), width, 1e-12)
+            for p, width in zip(parameters, widths, strict=True)
+        ]
         values = [p.value / size for p, size in zip(parameters, sizes, strict=True)]
-        halves = [p.half_interval / size for p, size in zip(parameters, sizes, strict=True)]
+        halves = [width / size for width, size in zip(widths, sizes, strict=True)]
         files = [p.file / size for p, size in zip(parameters, sizes, strict=True)]
         place.errorbar(values, rows, xerr=halves, fmt="o", ms=3, lw=1.0, label="identified")
         place.plot(files, rows, "x", ms=4, color="#ea580c", label="file")
@@ -68,9 +72,9 @@ def excitation_figure(title: str, found: Excitation) -> Figure:
         figure = Figure(figsize=(8, 2.0 * (x.shape[1] + 1) + 1), layout="constrained")
         figure.suptitle(f"{title}: excitation, condition {found.condition:.0f}", fontsize=11)
         axes = figure.subplots(x.shape[1] + 1, 1, squeeze=False)[:, 0]
-        for k, name in enumerate(motion.coordinates):
+        for k, (name, unit) in enumerate(motion.coordinates):
             axes[k].plot(t, x[:, k], lw=1.0)
-            axes[k].set_ylabel(f"{name} [{'m' if name in 'xyz' else 'rad'}]")
+            axes[k].set_ylabel(f"{name} [{unit}]")
             axes[k].set_xlabel("t [s]")
         finite = np.isfinite(found.history)
         axes[-1].plot(np.flatnonzero(finite), found.history[finite], lw=1.0)

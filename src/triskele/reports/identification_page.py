@@ -27,7 +27,7 @@ def identification_page(found: Identified) -> str:
         table(
             ("base parameter", "value", "+- 95 %", "file", "unit"),
             [
-                (p.formula, f"{p.value:.5g}", f"{p.half_interval:.2g}", f"{p.file:.5g}", p.unit)
+                (p.formula, f"{p.value:.5g}", p.plus_minus, f"{p.file:.5g}", p.unit)
                 for p in verdict.parameters
             ],
         ),
@@ -52,7 +52,7 @@ def _errors(found: Identified) -> str:
         header.append("at rest")
         columns.append(verdict.at_rest)
     rows = [
-        (str(k + 1), *(f"{column[k]:.4g}" for column in columns), f"{100 * white:.0f}")
-        for k, white in enumerate(verdict.whiteness)
+        (str(k + 1), *(f"{column[k]:.4g}" for column in columns), f"{100 * share:.0f}")
+        for k, share in enumerate(verdict.effective)
     ]
-    return table((*header, "white %"), rows)
+    return table((*header, "independent %"), rows)

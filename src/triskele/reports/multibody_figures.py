@@ -34,17 +34,20 @@ def reactions_figure(title: str, system: System, t: np.ndarray, held: JointReact
     return figure
 
 
-def run_figure(title: str, system: System, run: Run) -> Figure:
-    """Ways of the bodies, efforts, energy, and the gap of the joints, over time."""
+def run_figure(title: str, system: System, run: Run, body: str = "") -> Figure:
+    """Way of a body, efforts, energy, and the gap of the joints, over time.
+
+    Without a `body` it is that which moves furthest.
+    """
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(9, 10), layout="constrained")
         ended = "" if run.ended is None else f" (ended {run.ended})"
         figure.suptitle(f"Simulation of {title}{ended}", fontsize=11)
         way, effort, energy, gap = figure.subplots(4, 1, sharex=True)
-        body = _shown_body(system, run)
+        place = system.bodies.index(body) if body else _farthest(run)
         for k, axis in enumerate("xyz"):
-            moved = run.origins[:, body, k] - run.origins[0, body, k]
-            way.plot(run.t, 1e3 * moved, label=f"{axis} of {_words(system.bodies[body])}", lw=1.5)
+            moved = run.origins[:, place, k] - run.origins[0, place, k]
+            way.plot(run.t, 1e3 * moved, label=f"{axis} of {_words(system.bodies[place])}", lw=1.5)
         way.set_ylabel("moved from the start [mm]")
         _legend(way)
         _motors(effort, system, run.t, run.effort)
@@ -56,7 +59,7 @@ def run_figure(title: str, system: System, run: Run) -> Figure:
             (run.lost, "lost to friction", ":"),
         ):
             energy.plot(run.t, values, style, label=label, lw=1.5)
-        energy.set_ylabel("[J]")
+        energy.set_ylabel("energy [J]")
         _legend(energy)
         _gaps(gap, run.t, {"position [m]": run.gap, "velocity [m/s]": run.slip})
         gap.set_xlabel("t [s]")
@@ -98,10 +101,8 @@ def mechanism_figure(title: str, system: System, state: State) -> Figure:
     return figure
 
 
-def _shown_body(system: System, run: Run) -> int:
-    """The platform, or else the body that moves furthest."""
-    if "platform" in system.bodies:
-        return system.bodies.index("platform")
+def _farthest(run: Run) -> int:
+    """The body that moves furthest."""
     ways = np.linalg.norm(run.origins - run.origins[:1], axis=-1).max(axis=0)
     return int(ways.argmax())
 
@@ -118,11 +119,12 @@ def _magnitudes(
 
 
 def _motors(axes: Axes, system: System, t: np.ndarray, efforts: np.ndarray) -> None:
-    for k, axis in enumerate(system.motors):
-        unit = "N m" if axis.kind == "turn" else "N"
-        along = f", {'xyz'[k % 3]}" if axis.joint == "guide" else ""
-        axes.plot(t, efforts[:, k], label=f"{_words(axis.joint)}{along} [{unit}]", lw=1.4)
-    axes.set_ylabel("effort of the drives")
+    joints = [axis.joint for axis in system.motors]
+    units = ["N m" if axis.kind == "turn" else "N" for axis in system.motors]
+    for k, (joint, unit) in enumerate(zip(joints, units, strict=True)):
+        along = f", {'xyz'[joints[:k].count(joint)]}" if joints.count(joint) > 1 else ""
+        axes.plot(t, efforts[:, k], label=f"{_words(joint)}{along} [{unit}]", lw=1.4)
+    axes.set_ylabel(f"effort of the drives [{', '.join(dict.fromkeys(units)) or 'N m, N'}]")
     if system.motors:
         _legend(axes)
 
@@ -131,7 +133,7 @@ def _gaps(axes: Axes, t: np.ndarray, gaps: dict[str, np.ndarray]) -> None:
     for label, values in gaps.items():
         axes.semilogy(t, np.maximum(values, _ROUNDING), label=label, lw=1.2)
     axes.set_ylim(1e-17, max(1e-12, 10 * max(values.max() for values in gaps.values())))
-    axes.set_ylabel("violation of the joints")
+    axes.set_ylabel("violation of the joints [m, m/s]" if len(gaps) > 1 else "violation [m]")
     _legend(axes)
 
 

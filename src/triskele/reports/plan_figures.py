@@ -6,13 +6,16 @@ from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 
-from triskele.dynamics.torques import MotionDemands, RodSeries
+from triskele.dynamics.torques import MotionDemands
 from triskele.kinematics.build import build
-from triskele.kinematics.mechanism import Coordinate
-from triskele.kinematics.motion import UNITS
+from triskele.kinematics.cycles import JointMotion
+from triskele.kinematics.mechanism import AbstractMechanism, Coordinate
 from triskele.kinematics.path import derivatives_along
+from triskele.numerics import stacked
 from triskele.planning.plan import Plan
+from triskele.planning.replay import gains, used_limits
 from triskele.reports.figures import STYLE, legend_outside
+from triskele.reports.load_figures import draw_tensions, effort_label, strut_word
 from triskele.units import display
 
 _LIMIT, _IDLE, _GAIN = "#b91c1c", "#9ca3af", "#0e7490"
@@ -21,43 +24,60 @@ _SHOWN = 8  #: bars
 _NEAR = 0.25  #: limits used less are not drawn: they would squeeze the curves
 
 
-def plan_figure(plan: Plan, demands: MotionDemands) -> Figure:
-    """Path, path speed under its limits, rod forces, torques, jerks, and what limits are worth.
+def plan_figure(
+    plan: Plan, demands: MotionDemands, back: tuple[Plan, MotionDemands] | None = None
+) -> Figure:
+    """Path, path speed under its limits, tensions, efforts, jerks, and what limits are worth.
 
-    `demands` are those of the samples of `plan`.
+    `demands` are those of the samples of `plan`; `back` is the same for the way back, if there is
+    one. What limits are worth is then that of both ways.
     """
-    joints = build(plan.robot).joint_coordinates
+    plans, ways = [plan], [demands]
+    if back is not None:
+        plans.append(back[0])
+        ways.append(back[1])
+    demands = _one_after_the_other(ways)
+    mechanism = build(plan.robot)
+    joints = mechanism.joint_coordinates
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(12.5, 9.5), layout="constrained")
         carrying = "" if plan.payload is None else f" with {plan.payload.mass:g} kg"
-        figure.suptitle(
-            f"{plan.robot.title}{carrying}: {plan.duration:.4f} s ({plan.method})", fontsize=11
-        )
+        time = f"{sum(item.duration for item in plans):.4f} s"
+        both = " there and back" if len(plans) > 1 else ""
+        title = f"{plan.robot.title}{carrying}: {time}{both} ({plan.method})"
+        figure.suptitle(title, fontsize=11)
         grid = figure.subplots(3, 2)
-        _path(grid[0, 0], plan)
-        _speed(grid[0, 1], plan)
+        _path(grid[0, 0], plan, mechanism)
+        _speed(grid[0, 1], plans)
         rods = None if demands.loads is None else demands.loads.rods
         if rods is None:
             _rates(grid[1, 0], plan, demands, joints, 1)
         else:
-            _tensions(grid[1, 0], plan, demands, rods)
+            draw_tensions(grid[1, 0], mechanism, demands.t, rods, width=1.3)
+            _limit_lines(grid[1, 0], plan, "rod_force")
+            grid[1, 0].set_title(f"{strut_word(mechanism)} forces")
+            legend_outside(grid[1, 0])
         _efforts(grid[1, 1], plan, demands, joints)
         _rates(grid[2, 0], plan, demands, joints, 3 if _bounded(plan, "joint_jerk") else 2)
-        _worth(grid[2, 1], plan)
+        _worth(grid[2, 1], plans)
         for axes in (*grid[1], grid[2, 0]):
             axes.set_xlabel("t [s]")
     return figure
 
 
-def _path(axes: Axes, plan: Plan) -> None:
+def _path(axes: Axes, plan: Plan, mechanism: AbstractMechanism) -> None:
     """In the plane of its two longest ways, coloured by speed."""
     s, first = np.unique(plan.s, return_index=True)
     r, r1, _, _ = (np.asarray(part) for part in derivatives_along(plan.path, s))
-    across, up = sorted(np.argsort(-np.ptp(r[:, :3], axis=0), kind="stable")[:2].tolist())
-    shown = [display(UNITS[plan.coordinates[k]]) for k in (across, up)]
+    coordinates = mechanism.platform_coordinates
+    lengths = [k for k, c in enumerate(coordinates) if c.unit == "m"]
+    moves = len(lengths) > 1
+    candidates = lengths if moves else list(range(len(coordinates)))
+    ways = np.ptp(r * np.asarray(stacked(mechanism.scales().platform)), axis=0)
+    across, up = sorted(sorted(candidates, key=lambda k: -ways[k])[:2])
+    shown = [display(coordinates[k].unit) for k in (across, up)]
     points = np.stack([shown[0][0] * r[:, across], shown[1][0] * r[:, up]], axis=1)
-    moves = plan.coordinates[:3] == ("x", "y", "z")
-    pace = np.linalg.norm(r1[:, :3], axis=1) if moves else np.ones(len(s))
+    pace = np.linalg.norm(r1[:, lengths], axis=1) if moves else np.ones(len(s))
     speed = plan.speed[first] * pace
     lines = LineCollection(
         list(np.stack([points[:-1], points[1:]], axis=1)), cmap="viridis", linewidths=3
@@ -68,8 +88,8 @@ def _path(axes: Axes, plan: Plan) -> None:
     axes.plot(*points[0], marker="o", color="black", ls="")
     axes.annotate("start", points[0], (8, 0), textcoords="offset points", va="center")
     axes.set(
-        xlabel=f"{plan.coordinates[across]} [{shown[0][1]}]",
-        ylabel=f"{plan.coordinates[up]} [{shown[1][1]}]",
+        xlabel=f"{coordinates[across].name} [{shown[0][1]}]",
+        ylabel=f"{coordinates[up].name} [{shown[1][1]}]",
         title="path",
     )
     axes.margins(0.08, 0.15)
@@ -79,34 +99,54 @@ def _path(axes: Axes, plan: Plan) -> None:
     axes.figure.colorbar(lines, cax=axes.inset_axes((1.03, 0, 0.03, 1)), label=label)
 
 
-def _speed(axes: Axes, plan: Plan) -> None:
-    """Path speed over s, the binding limits as dots on it, and the maximum velocity curve."""
-    axes.plot(plan.s, plan.fastest, color="black", lw=1, ls="--", label="maximum velocity")
-    axes.plot(plan.s, plan.speed, color=_IDLE, lw=1.5, label="no limit binds")
-    labels = [label for label in dict.fromkeys(plan.binding) if label]
-    for k, label in enumerate(labels):
-        own = np.array([binding == label for binding in plan.binding])
-        axes.plot(plan.s[own], plan.speed[own], ".", color=f"C{k}", ms=5, label=label)
+def _one_after_the_other(ways: list[MotionDemands]) -> MotionDemands:
+    """Demands of ways that follow each other, as far as they are drawn."""
+    first = ways[0]
+    if len(ways) == 1:
+        return first
+    starts = np.cumsum([0.0, *(item.t[-1] for item in ways[:-1])])
+    joints = JointMotion(
+        *(np.concatenate(part) for part in zip(*(item.joints for item in ways), strict=True))
+    )
+    loads = first.loads
+    if loads is not None and loads.rods is not None:
+        rods = [item.loads.rods for item in ways if item.loads and item.loads.rods]
+        lower, upper = (
+            np.concatenate([getattr(item, end) for item in rods]) for end in ("lower", "upper")
+        )
+        loads = loads._replace(rods=loads.rods._replace(lower=lower, upper=upper))
+    return first._replace(
+        t=np.concatenate([item.t + start for item, start in zip(ways, starts, strict=True)]),
+        joints=joints,
+        tau=np.concatenate([item.tau for item in ways]),
+        loads=loads,
+    )
+
+
+def _speed(axes: Axes, plans: list[Plan]) -> None:
+    """Path speed over s, the binding limits as dots on it, and the maximum velocity curve.
+
+    The way back is drawn from 1 to 2.
+    """
+    s = np.concatenate([plan.s + way for way, plan in enumerate(plans)])
+    speed, fastest = (
+        np.concatenate([getattr(plan, name) for plan in plans]) for name in ("speed", "fastest")
+    )
+    binding = [label for plan in plans for label in plan.binding]
+    throughout = dict.fromkeys(run.label for plan in plans for run in plan.runs if run.whole)
+    idle = f"{', '.join(throughout)} (whole motion)" if throughout else "no limit binds"
+    axes.plot(s, fastest, color="black", lw=1, ls="--", label="maximum velocity")
+    axes.plot(s, speed, color=_IDLE, lw=1.5, label=idle)
+    for k, label in enumerate(dict.fromkeys(filter(None, binding))):
+        own = np.array([item == label for item in binding])
+        axes.plot(s[own], speed[own], ".", color=f"C{k}", ms=5, label=label)
     axes.set(
-        xlabel="s [1]",
+        xlabel="s [1]" if len(plans) == 1 else "s [1], and back from 1 to 2",
         ylabel="path speed [1/s]",
         title="path speed, and the limits that bind",
-        xlim=(0, 1),
-        ylim=(0, _HEADROOM * plan.speed.max()),
+        xlim=(0, len(plans)),
+        ylim=(0, _HEADROOM * speed.max()),
     )
-    legend_outside(axes)
-
-
-def _tensions(axes: Axes, plan: Plan, demands: MotionDemands, rods: RodSeries) -> None:
-    """The end of each rod that carries more."""
-    worse = np.where(np.abs(rods.upper) > np.abs(rods.lower), rods.upper, rods.lower)
-    for k, name in enumerate(rods.names):
-        style = "--" if name.endswith("b") else "-"
-        colour, label = f"C{int(name[4]) - 1}", name.replace("_", " ")
-        axes.plot(demands.t, worse[:, k], label=label, color=colour, ls=style, lw=1.3)
-    _limit_lines(axes, plan, "rod_force")
-    note = "" if rods.unique else ", least-norm share"
-    axes.set(ylabel=f"rod tension [N]{note}", title="rod forces")
     legend_outside(axes)
 
 
@@ -117,34 +157,36 @@ def _efforts(
         if demands.tau[:, k].any():
             axes.plot(demands.t, demands.tau[:, k], label=f"motor {k + 1}", color=f"C{k}", lw=1.3)
     _limit_lines(axes, plan, "peak_torque")
-    axes.set(ylabel="torque [N m]" if joints[0].unit == "rad" else "force [N]", title="drives")
+    axes.set(ylabel=effort_label(joints), title="drives")
     legend_outside(axes)
 
 
 def _rates(
     axes: Axes, plan: Plan, demands: MotionDemands, joints: tuple[Coordinate, ...], order: int
 ) -> None:
-    """Speeds, accelerations or jerks of the joints that move like the first."""
-    word = ("", "speed", "acceleration", "jerk")[order]
-    factor, shown = display(joints[0].unit)
-    values = factor * np.asarray(demands.joints[order])
-    for k, joint in enumerate(joints):
-        if joint.unit == joints[0].unit and np.ptp(values[:, k]):
-            axes.plot(demands.t, values[:, k], label=joint.name, color=f"C{k}", lw=1.3)
-    _limit_lines(axes, plan, f"joint_{word}", factor)
-    axes.set(ylabel=f"{word} [{shown}{('', '/s', '/s²', '/s³')[order]}]", title=f"joint {word}s")
+    """Speeds, accelerations or jerks of the joints that move."""
+    word, per = ("", "speed", "acceleration", "jerk")[order], ("", "/s", "/s²", "/s³")[order]
+    moving = np.ptp(np.asarray(demands.joints[order]), axis=0) > 0
+    for k, (name, unit) in enumerate(joints):
+        if moving[k]:
+            values = display(unit)[0] * np.asarray(demands.joints[order])[:, k]
+            axes.plot(demands.t, values, label=name, color=f"C{k}", lw=1.3)
+    _limit_lines(axes, plan, f"joint_{word}")
+    shown = dict.fromkeys(f"{display(joint.unit)[1]}{per}" for joint in joints)
+    axes.set(ylabel=f"{word} [{', '.join(shown)}]", title=f"joint {word}s")
     axes.ticklabel_format(axis="y", scilimits=(-3, 4), useMathText=True)
     legend_outside(axes)
 
 
-def _worth(axes: Axes, plan: Plan) -> None:
-    """What limits are worth, or, where a method does not tell, how much of them is used."""
-    gains = {key: 1e3 * gain for key, gain in plan.prices.items() if gain > 1e-5}
-    if gains:
-        shown = dict(list(gains.items())[:_SHOWN][::-1])
-        axes.set(xlabel="gained on this way by 10 % more [ms]", title="what limits are worth")
+def _worth(axes: Axes, plans: list[Plan]) -> None:
+    """What limits are worth, or, where a method has no prices, how much of them is used."""
+    worth = {key: 1e3 * gain for key, gain in gains(plans).items() if gain > 1e-5}
+    if worth:
+        shown = dict(list(worth.items())[:_SHOWN][::-1])
+        per = "way" if len(plans) == 1 else "cycle"
+        axes.set(xlabel=f"gained per {per} by 10 % more [ms]", title="what limits are worth")
     else:
-        shown = {item.label: 100 * item.use for item in plan.limits[:_SHOWN][::-1]}
+        shown = {item.label: 100 * item.use for _, item in used_limits(plans)[:_SHOWN][::-1]}
         axes.axvline(100, color=_LIMIT, lw=1, ls=":")
         axes.set(xlabel="use of the limit [%]", title="tightest limits")
     places = np.arange(len(shown))
@@ -157,10 +199,17 @@ def _bounded(plan: Plan, key: str) -> bool:
     return any(item.key == key for item in plan.limits)
 
 
-def _limit_lines(axes: Axes, plan: Plan, key: str, factor: float = 1.0) -> None:
+def _limit_lines(axes: Axes, plan: Plan, key: str) -> None:
     """What is allowed, once for all that have the same limit; what is hardly used has none."""
     used = [item for item in plan.limits if item.key == key and item.use > _NEAR]
-    for k, value in enumerate(sorted({factor * item.allowed for item in used})):
+    shown = {_displayed(item.unit) * item.allowed for item in used}
+    for k, value in enumerate(sorted(shown)):
         for sign in (1, -1):
             label = "limit" if sign == 1 and not k else None
             axes.axhline(sign * value, color=_LIMIT, lw=1, ls="--", label=label)
+
+
+def _displayed(unit: str) -> float:
+    """Factor from a unit such as rad/s^3 to what is displayed; efforts are not converted."""
+    coordinate, rate, _ = unit.partition("/")
+    return display(coordinate)[0] if rate else 1.0

@@ -15,12 +15,12 @@ _PARTS = ("deflection", "speed", "acceleration")
 
 
 def sensed_figure(robot: Robot, found: Sensed) -> Figure:
-    """Deflections with their uncertainty, rates, and how far the tool is from the rigid one."""
+    """Deflections, rates, and how far the tool is from the rigid one, with standard deviations."""
     moved = 1e6 * (found.tool - found.rigid)
     panels = (
         ("deflection [mm]", 1e3 * found.deflection, 1e3 * found.deflection_deviation),
-        ("speed [mm/s]", 1e3 * found.speed, None),
-        ("acceleration [m/s$^2$]", found.acceleration, None),
+        ("speed [mm/s]", 1e3 * found.speed, 1e3 * found.speed_deviation),
+        ("acceleration [m/s$^2$]", found.acceleration, found.acceleration_deviation),
         ("tool off rigid [um]", moved, 1e6 * found.tool_deviation),
     )
     with mpl.rc_context(STYLE):
@@ -31,9 +31,8 @@ def sensed_figure(robot: Robot, found: Sensed) -> Figure:
             names = "xyz" if label.startswith("tool") else [f"limb {i}" for i in (1, 2, 3)]
             for i, name in enumerate(names):
                 (line,) = place.plot(found.t, values[:, i], lw=1.0, label=name)
-                if spread is not None:
-                    low, high = values[:, i] - spread[:, i], values[:, i] + spread[:, i]
-                    place.fill_between(found.t, low, high, color=line.get_color(), alpha=0.2, lw=0)
+                low, high = values[:, i] - spread[:, i], values[:, i] + spread[:, i]
+                place.fill_between(found.t, low, high, color=line.get_color(), alpha=0.2, lw=0)
             place.set_ylabel(label)
             legend_outside(place)
         axes[-1].set_xlabel("t [s]")

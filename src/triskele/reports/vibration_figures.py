@@ -17,7 +17,7 @@ from triskele.flexible.response import Response
 from triskele.flexible.robot import FlexibleRobot
 from triskele.flexible.settling import Settling
 from triskele.flexible.shaping import Trial
-from triskele.kinematics.solids import body_colour
+from triskele.kinematics.solids import colours, looks
 from triskele.reports.figures import STYLE, legend_outside
 
 _SHOWN = 6  #: modes in a figure
@@ -28,7 +28,7 @@ _TWO_PI = 2 * np.pi
 def modes_figure(robot: Robot, model: FlexibleRobot, found: Modes) -> Figure:
     """Mode shapes, enlarged to be seen, over the robot at rest."""
     count = min(_SHOWN, len(found.frequencies))
-    poses = jax.tree.map(lambda leaf: leaf[None], rest_poses(model.mechanism, found.x))
+    poses = jax.tree.map(lambda leaf: leaf[None], rest_poses(model.mechanism, np.asarray(found.x)))
     rest = np.asarray(curves(model, poses, jnp.zeros((1, model.unknowns)), 1.0))[0]
     size = float(np.ptp(rest.reshape(-1, 3), axis=0).max())
     columns = min(count, 3)
@@ -63,11 +63,13 @@ def modes_figure(robot: Robot, model: FlexibleRobot, found: Modes) -> Figure:
 def _draw_lines(
     axes: Axes3D, model: FlexibleRobot, lines: np.ndarray, colour: str | None, width: float
 ) -> None:
-    for name, line in zip(link_names(model), 1e3 * lines, strict=True):
-        axes.plot(*line.T, color=colour or body_colour(name), lw=width)
-    wrists = 1e3 * lines[3:, -1]
+    mechanism, names = model.mechanism, link_names(model)
+    shown, look = colours(mechanism), looks(mechanism)
+    for name, line in zip(names, 1e3 * lines, strict=True):
+        axes.plot(*line.T, color=colour or shown[name], lw=width)
+    wrists = 1e3 * lines[[look[name] == "rod" for name in names], -1]
     closed = np.concatenate([wrists, wrists[:1]])
-    axes.plot(*closed.T, color=colour or body_colour("platform"), lw=width)
+    axes.plot(*closed.T, color=colour or shown[mechanism.platform], lw=width)
 
 
 def map_figure(
@@ -124,13 +126,15 @@ def response_figure(robot: Robot, response: Response, after: Settling | None) ->
             attitude.plot(
                 t, np.degrees(response.rotation[:, k]), color=f"C{k}", lw=1.4, label=f"about {axis}"
             )
+        for k in range(response.torque.shape[1]):
             torque.plot(t, response.torque[:, k], color=f"C{k}", lw=1.4, label=f"motor {k + 1}")
         if after is not None and np.isfinite(after.time):
             place.axvline(t[-1], color="black", lw=1, ls=":", label="motors stop")
             label = f"within {1e3 * after.tolerance:g} mm"
             place.axvline(t[-1] + after.time, color="#b91c1c", lw=1, ls=":", label=label)
+        look = looks(response.robot.mechanism)
         for k, name in enumerate(strains.names):
-            style = "-" if name.startswith("arm") else "--"
+            style = "-" if look[name] == "arm" else "--"
             label = name.replace("_", " ")
             stress.plot(t, 1e-6 * strains.stress[:, k], style, lw=1.3, label=label)
         place.set(ylabel="deviation [mm]", xlabel="t [s]")

@@ -25,10 +25,10 @@ pin. A clamped rod would have 0.7265, which no rod of a Delta can reach.
 from typing import NamedTuple
 
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+from jaxtyping import Float
 
 from triskele.errors import InputError
-from triskele.numerics import Scalar, Scalars
+from triskele.numerics import AnyArray, Scalar, Scalars
 from triskele.sensing.rods import RodState, SoftRods
 
 
@@ -46,9 +46,9 @@ class Hinges(NamedTuple):
 class Weights(NamedTuple):
     """Coefficients of (3), limb by limb."""
 
-    elbow: Float[Array, "3"]  #: c_B [m]
-    wrist: Float[Array, "3"]  #: c_C [m]
-    gradient: Float[Array, "3"]  #: c_a [s^2]
+    elbow: Float[AnyArray, "3"]  #: c_B [m]
+    wrist: Float[AnyArray, "3"]  #: c_C [m]
+    gradient: Float[AnyArray, "3"]  #: c_a [s^2]
 
 
 def chord_weights(rods: SoftRods, *, elbow: bool, wrist: bool) -> Weights:

@@ -2,13 +2,11 @@
 
 from collections.abc import Callable
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
 from triskele.errors import InputError
-from triskele.numerics import Scalar, Scalars, as_scalars
+from triskele.numerics import Scalar, Scalars, as_scalars, jvp, sqrt, zeros_like
 
 MOST_BITS = 40
 Bits = int | float | None  #: None: as fine as one likes
@@ -50,7 +48,7 @@ def propagated(
     squares: list[Scalar] = []
     values = as_scalars(values)
     for k, size in enumerate(deviations):
-        along = tuple(jnp.zeros_like(v) + (size if j == k else 0.0) for j, v in enumerate(values))
-        _, moved = jax.jvp(function, (values,), (along,))
+        along = tuple(zeros_like(v) + (size if j == k else 0.0) for j, v in enumerate(values))
+        _, moved = jvp(function, (values,), (along,))
         squares = [part * part + (squares[j] if squares else 0.0) for j, part in enumerate(moved)]
-    return tuple(jnp.sqrt(square) for square in squares)
+    return tuple(sqrt(square) for square in squares)

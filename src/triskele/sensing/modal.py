@@ -26,12 +26,13 @@ from typing import NamedTuple
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Float
 from scipy.linalg import eigh
 
 from triskele.errors import InputError, did_you_mean
 from triskele.flexible.beam import Beam
 from triskele.flexible.link import END, W1, W, hermite, link
+from triskele.numerics import AnyArray
 
 FRAMES = ("tangent", "chord", "ground")
 KINDS = ("deflection", "slope")
@@ -53,21 +54,21 @@ TIP_SLOPE = Measured("slope", 1.0)
 class ModalSensor(eqx.Module):
     """Ratios between what is measured and all else, and the modes they come from."""
 
-    frequencies: Float[Array, " modes"]  #: [rad/s]
-    places: Float[Array, " nodes"]  #: of the nodes, along the link [m]
-    deflection: Float[Array, "nodes measured"]  #: [m] per unit of each measurement
-    slope: Float[Array, "nodes measured"]  #: [rad] per unit
+    frequencies: Float[AnyArray, " modes"]  #: [rad/s]
+    places: Float[AnyArray, " nodes"]  #: of the nodes, along the link [m]
+    deflection: Float[AnyArray, "nodes measured"]  #: [m] per unit of each measurement
+    slope: Float[AnyArray, "nodes measured"]  #: [rad] per unit
 
-    def deflections(self, measured: Float[Array, "... k"]) -> Float[Array, "... nodes"]:
+    def deflections(self, measured: Float[AnyArray, "... k"]) -> Float[AnyArray, "... nodes"]:
         """Of all nodes [m]; from rates of what is measured, their rates, and so on."""
         return measured @ self.deflection.T
 
-    def slopes(self, measured: Float[Array, "... k"]) -> Float[Array, "... nodes"]:
+    def slopes(self, measured: Float[AnyArray, "... k"]) -> Float[AnyArray, "... nodes"]:
         """Of all nodes [rad], in the same way."""
         return measured @ self.slope.T
 
     @property
-    def tip_ratio(self) -> Float[Array, " measured"]:
+    def tip_ratio(self) -> Float[AnyArray, " measured"]:
         """Tip deflection per unit of each measurement."""
         return self.deflection[-1]
 

@@ -26,6 +26,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from triskele.kinematics.log import derivatives
+from triskele.numerics import AnyArray, Scalar
 from triskele.sensing.rods import SoftRods
 
 _STATES = 3  #: eta, eta', f
@@ -34,9 +35,9 @@ _STATES = 3  #: eta, eta', f
 class Tuning(NamedTuple):
     """What the filter believes."""
 
-    unknown: float | Float[Array, ""] = 0.1  #: standard deviation of f [m/s^2]
-    memory: float | Float[Array, ""] = 0.1  #: T, for how long f persists [s]
-    noise: float | Float[Array, ""] = 1e-4  #: of a wrist encoder beyond its resolution [rad]
+    unknown: float | Scalar = 0.1  #: standard deviation of f [m/s^2]
+    memory: float | Scalar = 0.1  #: T, for how long f persists [s]
+    noise: float | Scalar = 1e-4  #: of a wrist encoder beyond its resolution [rad]
 
 
 USUAL = Tuning()
@@ -45,34 +46,36 @@ USUAL = Tuning()
 class RodInputs(NamedTuple):
     """What the motors say of a rod, sample by sample, with one column per limb."""
 
-    stiffness: Float[Array, "N 3"]  #: w1^2 (1 + s) [1/s^2]
-    push: Float[Array, "N 3"]  #: right-hand side of (1) without f [m/s^2]
-    rest: Float[Array, "N 3"]  #: delta + pi eta of (2) [m]
-    slope: Float[Array, "N 3"]  #: t_C + (pi / d) eta of (3) [rad]
+    stiffness: Float[AnyArray, "N 3"]  #: w1^2 (1 + s) [1/s^2]
+    push: Float[AnyArray, "N 3"]  #: right-hand side of (1) without f [m/s^2]
+    rest: Float[AnyArray, "N 3"]  #: delta + pi eta of (2) [m]
+    slope: Float[AnyArray, "N 3"]  #: t_C + (pi / d) eta of (3) [rad]
 
 
 class Estimate(NamedTuple):
     """States of the filter, and their standard deviations."""
 
-    eta: Float[Array, "N 3"]  #: [m]
-    rate: Float[Array, "N 3"]  #: [m/s]
-    acceleration: Float[Array, "N 3"]  #: [m/s^2], by (1)
-    deviation: Float[Array, "N 3"]  #: of eta [m]
+    eta: Float[AnyArray, "N 3"]  #: [m]
+    rate: Float[AnyArray, "N 3"]  #: [m/s]
+    acceleration: Float[AnyArray, "N 3"]  #: [m/s^2], by (1)
+    deviation: Float[AnyArray, "N 3"]  #: of eta [m]
+    rate_deviation: Float[AnyArray, "N 3"]  #: [m/s]
+    acceleration_deviation: Float[AnyArray, "N 3"]  #: [m/s^2]
 
 
 class Filter(NamedTuple):
     """One limb's state at a sample; what a controller keeps."""
 
-    z: Float[Array, "3"]  #: eta, eta', f
-    P: Float[Array, "3 3"]  #: covariance
+    z: Float[AnyArray, "3"]  #: eta, eta', f
+    P: Float[AnyArray, "3 3"]  #: covariance
 
 
 def rod_inputs(
     rods: SoftRods,
-    cosine: Float[Array, "N 3"],
-    elbow: Float[Array, "N 3"],
-    wrist: Float[Array, "N 3"],
-    tension: Float[Array, "N 3"],
+    cosine: Float[AnyArray, "N 3"],
+    elbow: Float[AnyArray, "N 3"],
+    wrist: Float[AnyArray, "N 3"],
+    tension: Float[AnyArray, "N 3"],
 ) -> RodInputs:
     """Coefficients of (1) to (3) from a `RodState`, as arrays."""
     d, EI = rods.mechanism.rod_length[None, :], rods.bending
@@ -93,11 +96,11 @@ def rod_inputs(
 def observed(
     rods: SoftRods,
     inputs: RodInputs,
-    step: Float[Array, ""],
-    start: Float[Array, "2 3"],
-    wrist: Float[Array, "N 3"] | None,
+    step: Scalar,
+    start: Float[AnyArray, "2 3"],
+    wrist: Float[AnyArray, "N 3"] | None,
     tuning: Tuning,
-    deviation: Float[Array, ""],
+    deviation: Scalar,
 ) -> Estimate:
     """The filter along a log of equal steps [s], from eta and eta' at the `start`.
 
@@ -109,8 +112,8 @@ def observed(
     return each(law, inputs, start, seen)
 
 
-def forced_motion(rods: SoftRods, inputs: RodInputs, step: float) -> Float[np.ndarray, "2 3"]:
-    """eta and eta' at the first sample of a rod that follows its load and does not swing freely.
+def forced(rods: SoftRods, inputs: RodInputs, step: float) -> Float[np.ndarray, "N 3"]:
+    """eta of rods that follow their loads and do not swing freely [m].
 
     Solves (1) for eta by taking its derivatives from the solution before, twice.
     """
@@ -120,21 +123,27 @@ def forced_motion(rods: SoftRods, inputs: RodInputs, step: float) -> Float[np.nd
     for _ in range(2):
         rate, bend = derivatives(eta, step)
         eta = (push - resistance * rate - bend) / stiffness
+    return eta
+
+
+def forced_motion(rods: SoftRods, inputs: RodInputs, step: float) -> Float[np.ndarray, "2 3"]:
+    """eta and eta' of such rods at the first sample."""
+    eta = forced(rods, inputs, step)
     return np.stack([eta[0], derivatives(eta, step)[0][0]])
 
 
 class Law(eqx.Module):
     """The filter of a limb, step by step: `predicted`, then `corrected` if there is an encoder."""
 
-    frequency: Float[Array, "..."]  #: w1 [rad/s]
-    resistance: Float[Array, "..."]  #: 2 z w1 [1/s]
-    reads: Float[Array, "..."]  #: t_C per eta [rad/m]
-    variance: Float[Array, "..."]  #: of what is read [rad^2]
-    unknown: Float[Array, "..."]  #: of `Tuning`
-    memory: Float[Array, "..."]
+    frequency: Float[AnyArray, "..."]  #: w1 [rad/s]
+    resistance: Float[AnyArray, "..."]  #: 2 z w1 [1/s]
+    reads: Float[AnyArray, "..."]  #: t_C per eta [rad/m]
+    variance: Float[AnyArray, "..."]  #: of what is read [rad^2]
+    unknown: Float[AnyArray, "..."]  #: of `Tuning`
+    memory: Float[AnyArray, "..."]
 
     @classmethod
-    def of(cls, rods: SoftRods, deviation: Float[Array, ""], tuning: Tuning) -> "Law":
+    def of(cls, rods: SoftRods, deviation: Scalar, tuning: Tuning) -> "Law":
         """One for each limb."""
         variance = deviation**2 + tuning.noise**2
         given = [jnp.full(3, jnp.asarray(part)) for part in (variance, *tuning[:2])]
@@ -145,9 +154,9 @@ class Law(eqx.Module):
     def along(
         self,
         inputs: RodInputs,
-        step: Float[Array, ""],
-        start: Float[Array, "2"],
-        seen: Float[Array, " N"] | None,
+        step: Scalar,
+        start: Float[AnyArray, "2"],
+        seen: Float[AnyArray, " N"] | None,
     ) -> Estimate:
         """All samples of one limb."""
 
@@ -163,9 +172,12 @@ class Law(eqx.Module):
         whole = jax.tree.map(lambda one, more: jnp.concatenate([one[None], more]), first, rest)
         eta, rate, f = whole.z.T
         acceleration = inputs.push + f - self.resistance * rate - inputs.stiffness * eta
-        return Estimate(eta, rate, acceleration, jnp.sqrt(whole.P[:, 0, 0]))
+        rows = jnp.stack([-inputs.stiffness, 0 * eta - self.resistance, 0 * eta + 1], axis=1)
+        spread = jnp.einsum("ni,nij,nj->n", rows, whole.P, rows)
+        own = (jnp.sqrt(part) for part in (whole.P[:, 0, 0], whole.P[:, 1, 1], spread))
+        return Estimate(eta, rate, acceleration, *own)
 
-    def start(self, z: Float[Array, "2"]) -> Filter:
+    def start(self, z: Float[AnyArray, "2"]) -> Filter:
         """From eta and eta', known to a tenth of their swing."""
         swing = jnp.hypot(z[0], z[1] / self.frequency) / 10
         spread = jnp.stack([swing, swing * self.frequency, self.unknown])
@@ -174,10 +186,10 @@ class Law(eqx.Module):
     def predicted(
         self,
         now: Filter,
-        h: Float[Array, ""],
-        stiffness: Float[Array, ""],
-        push: Float[Array, ""],
-        next_push: Float[Array, ""],
+        h: Scalar,
+        stiffness: Scalar,
+        push: Scalar,
+        next_push: Scalar,
     ) -> Filter:
         """One step of `h` [s] later."""
         Phi, held, ramp = _flow(stiffness, self.resistance, h)
@@ -189,10 +201,10 @@ class Law(eqx.Module):
         new = self.unknown**2 * (1 - fade**2)
         return Filter(z, F @ now.P @ F.T + jnp.zeros_like(F).at[2, 2].set(new))
 
-    def corrected(self, now: Filter, seen: Float[Array, ""]) -> Filter:
+    def corrected(self, now: Filter, seen: Scalar) -> Filter:
         """With the slope at the wrist `seen` [rad], its static rest taken away."""
         row = jnp.stack([self.reads, jnp.zeros(()), jnp.zeros(())])
-        spread = now.P @ row
+        spread = jnp.asarray(now.P) @ row
         gain = spread / (row @ spread + self.variance)
         kept = jnp.eye(_STATES) - jnp.outer(gain, row)
         P = kept @ now.P @ kept.T + self.variance * jnp.outer(gain, gain)
@@ -200,8 +212,8 @@ class Law(eqx.Module):
 
 
 def _flow(
-    stiffness: Float[Array, ""], resistance: Float[Array, ""], h: Float[Array, ""]
-) -> tuple[Float[Array, "2 2"], Float[Array, "2"], Float[Array, "2"]]:
+    stiffness: Scalar, resistance: Scalar, h: Scalar
+) -> tuple[Float[AnyArray, "2 2"], Float[AnyArray, "2"], Float[AnyArray, "2"]]:
     """What a step makes of (eta, eta'), of a constant push, and of one that grows from 0 to 1.
 
     With A = [[0, 1], [-k, -r]] and b = (0, 1): exp(A h), A^-1 (exp(A h) - 1) b = H, and
@@ -215,7 +227,7 @@ def _flow(
         [jnp.stack([c + half * s, s]), jnp.stack([-stiffness * s, c - half * s])]
     )
 
-    def undone(v: Float[Array, "2"]) -> Float[Array, "2"]:
+    def undone(v: Float[AnyArray, "2"]) -> Float[AnyArray, "2"]:
         return jnp.stack([-(resistance * v[0] + v[1]) / stiffness, v[0]])
 
     b = jnp.stack([0 * one, one])

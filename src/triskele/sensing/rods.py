@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 import equinox as eqx
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+from jaxtyping import Float
 
 from triskele.description.schema import Payload, Robot
 from triskele.errors import InputError
@@ -30,6 +30,7 @@ from triskele.flexible.robot import FlexibleRobot, flexible
 from triskele.kinematics.delta import Delta
 from triskele.kinematics.velocity import platform_motion
 from triskele.numerics import (
+    AnyArray,
     Components,
     Scalar,
     Scalars,
@@ -49,22 +50,22 @@ class SoftRods(eqx.Module):
     """Rods that bend between rigid arms and a rigid platform."""
 
     mechanism: Delta
-    mass: Float[Array, ""]  #: mu, of a rod [kg/m]
-    bending: Float[Array, ""]  #: E I against w [N m^2]
-    torsion: Float[Array, ""]  #: G J [N m^2]; 0 where balls let a rod spin
-    axial: Float[Array, ""]  #: E A [N]
-    platform: Float[Array, ""]  #: m_P, all that hangs on the wrists [kg]
-    gravity: Float[Array, "3"]  #: [m/s^2]
+    mass: Scalar  #: mu, of a rod [kg/m]
+    bending: Scalar  #: E I against w [N m^2]
+    torsion: Scalar  #: G J [N m^2]; 0 where balls let a rod spin
+    axial: Scalar  #: E A [N]
+    platform: Scalar  #: m_P, all that hangs on the wrists [kg]
+    gravity: Float[AnyArray, "3"]  #: [m/s^2]
     damping: float  #: ratio of the first mode of a rod
     per_limb: int = eqx.field(static=True)  #: rods of a limb
 
     @property
-    def gradient(self) -> Float[Array, "3"]:
+    def gradient(self) -> Float[AnyArray, "3"]:
         """k_G = mu d^4 / (720 E I) of each limb [s^2]: deflection by a gradient of acceleration."""
         return self.mass * self.mechanism.rod_length**4 / (720 * self.bending)
 
     @property
-    def frequency(self) -> Float[Array, "3"]:
+    def frequency(self) -> Float[AnyArray, "3"]:
         """First of a rod with pins at both ends [rad/s]."""
         return (jnp.pi / self.mechanism.rod_length) ** 2 * jnp.sqrt(self.bending / self.mass)
 
@@ -144,8 +145,12 @@ def rod_state(rods: SoftRods, q: Components, qd: Components, qdd: Components) ->
 
 def rod_angles(delta: Delta, q: Components) -> tuple[Scalars, Scalars]:
     """phi of (1) [rad] and the cosine of the tilt of each limb."""
-    x = delta.forward(q).components
-    rods = [_rod(delta, i, sincos(q[i]), x) for i in range(3)]
+    return angles_at(delta, q, delta.forward(q).components)
+
+
+def angles_at(delta: Delta, q: Components, x: Components) -> tuple[Scalars, Scalars]:
+    """The same with the platform at `x` [m], wherever that is."""
+    rods = [_rod(delta, i, sincos(q[i]), tuple(x)) for i in range(3)]
     return tuple(rod.angle for rod in rods), tuple(rod.cosine for rod in rods)
 
 

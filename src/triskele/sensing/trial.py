@@ -25,7 +25,7 @@ from triskele.flexible.robot import FlexibleRobot, flexible
 from triskele.kinematics.cycles import joint_motion_along
 from triskele.kinematics.log import derivatives
 from triskele.kinematics.motion import Motion
-from triskele.numerics import tabulate
+from triskele.numerics import AnyArray, tabulate
 from triskele.sensing.encoder import Bits, quantised
 from triskele.sensing.observer import USUAL, Tuning
 from triskele.sensing.rods import rod_state, soft_rods
@@ -112,7 +112,13 @@ def simulated(
 ) -> Truth:
     """The truth of a robot with rigid arms along `motion`, by `vibrate`."""
     rods = soft_rods(robot, payload)  # says if there are none
-    model = flexible(robot, payload, elements=_ELEMENTS, level=rods.per_limb == 1)
+    model = flexible(robot, payload, elements=_ELEMENTS)
+    if rods.per_limb == 1 and not model.level:
+        raise InputError(
+            f"{robot.name} has single rods, which let its platform turn, and sensors take it to be "
+            'level. If each rod stands for a pair, say single_rod = "pair" under [geometry]; if '
+            "there are pairs, rod_spacing."
+        )
     w = np.asarray(modes(model, motion.x[0], count=6).frequencies)
     damping = fitted_damping(w, np.full(6, rods.damping))
     found = vibrate(model, motion, damping=damping, stiffened=True, progress=progress)
@@ -137,8 +143,8 @@ def simulated(
 
 @eqx.filter_jit
 def _bent(
-    model: FlexibleRobot, poses: Poses, y: Float[Array, "N n"]
-) -> tuple[Float[Array, "N 3"], Float[Array, "N 3"], Float[Array, "N 3"]]:
+    model: FlexibleRobot, poses: Poses, y: Float[AnyArray, "N n"]
+) -> tuple[Float[AnyArray, "N 3"], Float[AnyArray, "N 3"], Float[AnyArray, "N 3"]]:
     """Deflection, and slopes at elbow and wrist seen from a rigid rod; of a pair, the mean."""
 
     def at(sample: tuple[Poses, Array]) -> tuple[Array, Array, Array]:
@@ -190,7 +196,7 @@ def encoder_trials(
                 seen = _with_bits(robot, fine)
                 motors = None if robot.encoders is None else robot.encoders.motor_bits
                 log = truth.log(bits=fine, motor_bits=motors, every=step)
-                sensed = sense(seen, log, sensor, payload, tuning=tuning)
+                sensed = sense(seen, log, sensor, payload, tuning=tuning, deviations=False)
                 rate = 1 / (step * float(truth.t[1] - truth.t[0]))
                 found.append(EncoderTrial(sensor, fine, rate, errors_of(truth, sensed, step)))
                 if progress is not None:

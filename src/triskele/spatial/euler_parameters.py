@@ -11,10 +11,10 @@ p is (..., 4), vectors are (..., 3).
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from triskele.numerics import safe_norm
+from triskele.numerics import AnyArray, safe_norm
 
 
-def rotation_matrix(p: Float[Array, "*n 4"]) -> Float[Array, "*n 3 3"]:
+def rotation_matrix(p: Float[AnyArray, "*n 4"]) -> Float[Array, "*n 3 3"]:
     """A(p) of (1); orthogonal where |p| = 1."""
     e0, x, y, z = (p[..., k] for k in range(4))
     rows = (
@@ -25,24 +25,24 @@ def rotation_matrix(p: Float[Array, "*n 4"]) -> Float[Array, "*n 3 3"]:
     return jnp.stack([jnp.stack(row, axis=-1) for row in rows], axis=-2)
 
 
-def rate(p: Float[Array, "*n 4"], w: Float[Array, "*n 3"]) -> Float[Array, "*n 4"]:
+def rate(p: Float[AnyArray, "*n 4"], w: Float[AnyArray, "*n 3"]) -> Float[Array, "*n 4"]:
     """pd of (2) [1/s] from the angular velocity in the body [rad/s]."""
     return product(p, jnp.concatenate([jnp.zeros_like(w[..., :1]), w], axis=-1)) / 2
 
 
-def turned(p: Float[Array, "*n 4"], turn: Float[Array, "*n 3"]) -> Float[Array, "*n 4"]:
+def turned(p: Float[AnyArray, "*n 4"], turn: Float[AnyArray, "*n 3"]) -> Float[Array, "*n 4"]:
     """p' of (3), of length 1."""
     angle = safe_norm(jnp.sum(turn * turn, axis=-1, keepdims=True))
     axis = turn * jnp.sinc(angle / (2 * jnp.pi)) / 2
     return normalised(product(p, jnp.concatenate([jnp.cos(angle / 2), axis], axis=-1)))
 
 
-def normalised(p: Float[Array, "*n 4"]) -> Float[Array, "*n 4"]:
+def normalised(p: Float[AnyArray, "*n 4"]) -> Float[Array, "*n 4"]:
     """p divided by its length."""
     return p / jnp.linalg.norm(p, axis=-1, keepdims=True)
 
 
-def product(p: Float[Array, "*n 4"], q: Float[Array, "*n 4"]) -> Float[Array, "*n 4"]:
+def product(p: Float[AnyArray, "*n 4"], q: Float[AnyArray, "*n 4"]) -> Float[Array, "*n 4"]:
     """p o q."""
     a, b = p[..., :1], p[..., 1:]
     c, d = q[..., :1], q[..., 1:]
@@ -50,7 +50,7 @@ def product(p: Float[Array, "*n 4"], q: Float[Array, "*n 4"]) -> Float[Array, "*
     return jnp.concatenate([scalar, a * d + c * b + jnp.cross(b, d)], axis=-1)
 
 
-def from_matrix(A: Float[Array, "*n 3 3"]) -> Float[Array, "*n 4"]:
+def from_matrix(A: Float[AnyArray, "*n 3 3"]) -> Float[Array, "*n 4"]:
     """The Euler parameters of a rotation matrix, e0 >= 0.
 
     4 p p' is linear in A; its largest column is a multiple of p.

@@ -16,11 +16,11 @@ Reference: P. M. Wensing, S. Kim, J.-J. E. Slotine, IEEE Robotics and Automation
 
 from collections.abc import Sequence
 
-import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
 
-from triskele.numerics import Components, Matrix, stacked
+from triskele.numerics import AnyArray, Components, Matrix, Numeric, stacked
+
+_LARGEST = 1e100  #: of m, m c and moments, whose squares are still numbers
 
 
 def second_moments(ten: Components) -> Matrix:
@@ -34,9 +34,9 @@ def second_moments(ten: Components) -> Matrix:
     )
 
 
-def pseudo_inertia(ten: Components) -> Float[Array, "4 4"]:
+def pseudo_inertia(ten: Components) -> Numeric[AnyArray, "4 4"]:
     """P of (1) as an array."""
-    return jnp.stack([stacked(row) for row in second_moments(ten)])
+    return stacked([entry for row in second_moments(ten) for entry in row]).reshape(4, 4)
 
 
 def infeasibility(ten: Sequence[float]) -> str | None:
@@ -49,11 +49,15 @@ def infeasibility(ten: Sequence[float]) -> str | None:
         return f"its mass is {m:g} kg"
     c = first / m
     P = np.asarray(pseudo_inertia(ten))
+    if not np.isfinite(P).all() or np.abs(P).max() > _LARGEST:
+        return "its numbers are too large to compute with"
     central = P[:3, :3] - m * np.outer(c, c)  # second moments about the centre of mass
     least = np.linalg.eigvalsh(central)[0]
-    if least >= -1e-9 * max(np.abs(moments).max(), m * (c @ c), 1e-12):
+    rounding = 1e-9 * max(np.abs(moments).max(), m * (c @ c), 1e-12)
+    if least >= -rounding:
         return None
     principal = np.linalg.eigvalsh(np.trace(central) * np.eye(3) - central)
+    principal[np.abs(principal) <= rounding] = 0.0
     values = ", ".join(f"{value:.3g}" for value in principal)
     if principal[0] < 0:
         hint = " (the centre may be too far out)" if c.any() else ""

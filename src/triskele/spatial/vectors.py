@@ -11,10 +11,7 @@ out when code is traced, because XLA, which must respect NaN, would compute them
 
 from typing import NamedTuple
 
-import jax.numpy as jnp
-from jaxtyping import Array, Float
-
-from triskele.numerics import Scalar, stacked
+from triskele.numerics import AnyArray, Numeric, Scalar, stacked
 
 Triple = tuple[Scalar, Scalar, Scalar]
 
@@ -110,9 +107,7 @@ def rotation_z(s: Scalar, c: Scalar, a: Triple) -> Triple:
     return minus(times(c, a[0]), times(s, a[1])), plus(times(s, a[0]), times(c, a[1])), a[2]
 
 
-def poses_array(frames: tuple[Frame, ...]) -> Float[Array, "..."]:
+def poses_array(frames: tuple[Frame, ...]) -> Numeric[AnyArray, "..."]:
     """Frames as matrices [R p]: (bodies, 3, 4), or (N, bodies, 3, 4) for a batch."""
-    columns = [stacked([entry for axis in frame for entry in axis]) for frame in frames]
-    spread = jnp.broadcast_arrays(*columns)
-    matrices = jnp.stack(spread, axis=-2)
-    return jnp.swapaxes(matrices.reshape(*matrices.shape[:-1], 4, 3), -1, -2)
+    entries = stacked([entry for frame in frames for axis in frame for entry in axis])
+    return entries.reshape(*entries.shape[:-1], len(frames), 4, 3).swapaxes(-1, -2)

@@ -30,7 +30,7 @@ from triskele.multibody.reactions import JointReactions
 from triskele.multibody.redundancy import mobility
 from triskele.multibody.solve import joint_gaps
 from triskele.multibody.system import State
-from triskele.numerics import stacked
+from triskele.numerics import AnyArray, stacked
 from triskele.reports.figures import STYLE
 from triskele.studies.study import Finding, Progress, Study, Verdict
 
@@ -56,7 +56,7 @@ class MotorAngles(eqx.Module):
 
     model: RobotSystem
 
-    def __call__(self, t: Array) -> Float[Array, "3"]:
+    def __call__(self, t: Array) -> Float[AnyArray, "3"]:
         """At the time t [s]."""
         x = jnp.asarray(_START) + _SPEED * t * jnp.asarray(_ALONG)
         return stacked(self.model.mechanism.inverse(tuple(x)).components)

@@ -27,13 +27,12 @@ from triskele.description.schema import Body, DeltaRobot, Friction, JointFrictio
 from triskele.dynamics.robot import RigidRobot, rigid
 from triskele.identification.base import BaseParameters, base_parameters
 from triskele.identification.consistent import ConsistentFit, Unknowns, consistent_fit, unknowns
-from triskele.identification.forms import form_of, reduced
+from triskele.identification.forms import forms_of, reduced
 from triskele.identification.identify import Identified, identify
 from triskele.identification.regressor import (
     INERTIA,
     Regressor,
     parameter_values,
-    part_of,
     torque_regressor,
 )
 from triskele.identification.synthetic import synthetic_log
@@ -153,10 +152,7 @@ def bench(*names: str) -> Bench:
     assert law is not None
     tau[:, 3] += float(law.saturating) * np.tanh(Y.qd[:, 3] / float(law.saturating_speed))  # pyright: ignore[reportArgumentType]
     edge = len(tau) - len(chosen[-1].t) + 1
-    own, out = (
-        Regressor(Y.matrix[part], Y.parameters, Y.known[part], Y.qd[part])
-        for part in (slice(edge), slice(edge, None))
-    )
+    own, out = Y.rows_from(0, edge), Y.rows_from(edge, len(tau))
     wanted = unknowns(rigid(prior()), Y.parameters)
     return Bench(model, own, out, tau[:edge], tau[edge:], base_parameters(own), wanted)
 
@@ -193,11 +189,11 @@ def counts(on: Bench) -> dict[str, int]:
     no_flange = [p for p in inertia if p.part != "end_effector"]
     model = on.model
     tens = {
-        part_of(body): ten
-        for body, ten in zip(model.mechanism.bodies, np.asarray(model.theta), strict=True)
+        part.part: ten
+        for part, ten in zip(model.mechanism.parts, np.asarray(model.theta), strict=True)
         if ten[0] > 0
     }
-    small = reduced(Y, tens, {part: form_of(part) for part in tens})
+    small = reduced(Y, tens, forms_of(model, list(tens)))
     moments = small.only([p for p in small.parameters if p.name in (*INERTIA, "rotor")])
     return {
         "base": on.base.rank,

@@ -21,7 +21,6 @@ from matplotlib.figure import Figure
 
 from triskele.description.load import load
 from triskele.description.schema import Robot
-from triskele.dynamics.reduced_loads import reduced_loads
 from triskele.dynamics.robot import rigid
 from triskele.dynamics.rod_loads import rod_loads
 from triskele.kinematics.build import build
@@ -30,6 +29,7 @@ from triskele.kinematics.path import BSpline, u_turn
 from triskele.numerics import tabulate
 from triskele.planning.plan import Plan, plan
 from triskele.reports.figures import STYLE
+from triskele.studies.reduced_loads import reduced_loads
 from triskele.studies.study import Finding, Progress, Study, Verdict
 
 NAME = "irb360_planning"
@@ -79,7 +79,7 @@ def plans(progress: Progress | None = None) -> dict[str, Plan]:
     robot, curve, found = load("abb_irb360_6_1600"), path(), {}
     free = without_flange(robot)
     cases = {
-        "reduced": (free, {"method": "largest-speed", "loads": "reduced", "friction": False}),
+        "reduced": (free, {"method": "largest-speed", "loads": reduced_loads, "friction": False}),
         "exact": (free, {"method": "largest-speed", "friction": False}),
         "least time": (free, {"method": "step-start", "friction": False}),
         "true jerk": (free, {"friction": False}),

@@ -19,11 +19,11 @@ from matplotlib.figure import Figure
 
 from triskele.description.load import load
 from triskele.dynamics.inverse import inverse_dynamics
-from triskele.dynamics.lumped_delta import LumpedDelta, lumped_delta, lumped_efforts
 from triskele.dynamics.robot import rigid
 from triskele.kinematics.motion import Motion, circle, inverted_u
 from triskele.numerics import Scalars, tabulate
 from triskele.reports.figures import STYLE
+from triskele.studies.lumped_delta import LumpedDelta, lumped_delta, lumped_efforts
 from triskele.studies.study import Finding, Progress, Study
 
 NAME = "rigid_delta"

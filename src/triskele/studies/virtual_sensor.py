@@ -14,6 +14,7 @@ Reference: P. Bengoa et al., Sensors 17 (2017) 1934.
 """
 
 from collections.abc import Mapping
+from functools import partial
 from importlib.resources import files
 from typing import NamedTuple
 
@@ -93,16 +94,17 @@ def sensed(truth: Truth, described: Robot) -> dict[str, Sensed]:
     """The paper's sensor, and ours, without noise."""
     both, wrist = truth.log(hinges=("elbow", "wrist")), truth.log()
     elbow = truth.log(hinges=("elbow",))
+    by = partial(sense, described, deviations=False)
     return {
-        "paper": sense(described, both, "modal", ends="clamped-free", closure="published"),
-        "half": sense(described, both, "modal"),
-        "both": sense(described, both, "chord"),
-        "wrist": sense(described, wrist, "chord"),
-        "bent": sense(described, wrist, "chord", closure="bent"),
-        "rigid": sense(described, wrist, "chord", closure="rigid"),
-        "elbow": sense(described, elbow, "chord"),
-        "motors": sense(described, wrist, "observer", encoders=False),
-        "observer": sense(described, wrist, "observer"),
+        "paper": by(both, "modal", ends="clamped-free", closure="published"),
+        "half": by(both, "modal"),
+        "both": by(both, "chord"),
+        "wrist": by(wrist, "chord"),
+        "bent": by(wrist, "chord", closure="bent"),
+        "rigid": by(wrist, "chord", closure="rigid"),
+        "elbow": by(elbow, "chord"),
+        "motors": by(wrist, "observer", encoders=False),
+        "observer": by(wrist, "observer"),
     }
 
 
@@ -131,13 +133,14 @@ def robustness(truth: Truth, described: Robot) -> dict[str, Errors]:
         "rods 10 % softer": _changed(described, young_modulus=0.9),
         "platform 10 % heavier": _heavier_platform(described, 1.1),
     }
+    by = partial(sense, sensor="observer", deviations=False)
     for name, wrong in changes.items():
-        found[name] = errors_of(truth, sense(wrong, log, "observer", encoders=False))
-        seeing = sense(wrong, log, "observer", tuning=trusting)
+        found[name] = errors_of(truth, by(wrong, log, encoders=False))
+        seeing = by(wrong, log, tuning=trusting)
         found[f"{name}, with wrists"] = errors_of(truth, seeing)
     for bits in (16, 18, 20):
         seen = truth.log(motor_bits=bits)
-        run = sense(described, seen, "observer", encoders=False)
+        run = by(described, seen, encoders=False)
         found[f"motor encoders of {bits} bits"] = errors_of(truth, run)
     return found
 

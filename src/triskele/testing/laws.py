@@ -2,8 +2,9 @@
 
 `check_mechanism` compares what is derived from the loop closure with derivatives of
 `forward` and `inverse`, which share no code with it, and the poses of the bodies with the
-joints that are said to hold them together. Write a new architecture, call it on random
-poses, and believe it when it is silent.
+joints that are said to hold them together, whose drives move as the joint coordinates say and
+whose freedom is as large as there are drives. Write a new architecture, call it on random poses,
+and believe it when it is silent.
 """
 
 from collections.abc import Callable, Iterable
@@ -12,10 +13,11 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Float
 
+from triskele.description.schema import Limits
 from triskele.kinematics.mechanism import AbstractMechanism
-from triskele.kinematics.mobility import joint_constraints
+from triskele.kinematics.mobility import free_motion, joint_constraints, mobility
 from triskele.kinematics.singularity import singularity_margins
 from triskele.kinematics.velocity import (
     closure_jacobians,
@@ -23,8 +25,8 @@ from triskele.kinematics.velocity import (
     platform_motion,
     time_derivative,
 )
-from triskele.numerics import Scalar, Scalars, batch, solve, stacked
-from triskele.spatial.vectors import WORLD, cross, dot, poses_array, subtract
+from triskele.numerics import AnyArray, Scalar, Scalars, batch, minimum, solve, stacked
+from triskele.spatial.vectors import WORLD, Frame, cross, dot, poses_array, subtract
 
 
 def random_poses(
@@ -62,6 +64,7 @@ def check_mechanism(
     Poses are reachable and away from singularities; `tol` is relative to the largest value
     that a law compares, or absolute in SI units if that is below one.
     """
+    _check_names(mechanism)
     compared = {}
     for law in (_positions, _first_derivatives, _motions, _bodies):
         compared |= batch(eqx.Partial(law, mechanism))(poses)
@@ -72,6 +75,7 @@ def check_mechanism(
         assert worst < tol, f"{name}: off by {worst:.1e}, more than {tol:.1e}"
     for pose in poses[:3]:
         _check_joints(mechanism, jnp.asarray(pose), tol)
+        _check_freedom(mechanism, pose)
 
 
 Comparison = dict[str, tuple[Scalars, Scalars]]
@@ -98,6 +102,12 @@ def _first_derivatives(mechanism: AbstractMechanism, x: Scalars) -> Comparison:
         "-B^-1 A is the derivative of inverse": (
             tuple(-A[i][j] / B[i] for j in n for i in n),
             _flat(backwards),
+        ),
+        "in working mode +1 a growing q_i lowers c_i": (
+            tuple(
+                minimum(-mode * b, 0.0) for b, mode in zip(B, mechanism.working_mode, strict=False)
+            ),
+            tuple(0.0 * x[0] for _ in mechanism.working_mode),
         ),
         "each loop holds one motor": (
             tuple(loops[j][i] for j in n for i in n if i != j),
@@ -144,7 +154,7 @@ def _bodies(mechanism: AbstractMechanism, x: Scalars) -> Comparison:
         unit += [product - float(k % 4 == 0) for k, product in enumerate(products)]
         crossed += cross(frame.x, frame.y)
         right += frame.z
-    platform = frames[mechanism.bodies.index("platform")]
+    platform = frames[mechanism.bodies.index(mechanism.platform)]
     return {
         "body axes are orthonormal": (tuple(unit), tuple(0.0 * x[0] for _ in unit)),
         "body axes are right-handed": (tuple(crossed), tuple(right)),
@@ -172,7 +182,46 @@ def _zeros(like: Scalars) -> Scalars:
     return tuple(jnp.zeros_like(value) for value in like)
 
 
-def _check_joints(mechanism: AbstractMechanism, x: Float[Array, " m"], tol: float) -> None:
+def _check_names(mechanism: AbstractMechanism) -> None:
+    """Counts agree, and whatever is named exists, once."""
+    n, m = len(mechanism.joint_coordinates), len(mechanism.platform_coordinates)
+    assert n == m <= 6, f"{n} joint coordinates for {m} platform coordinates, at most six"
+    joints, bodies = mechanism.joints(), mechanism.bodies
+    names = [joint.name for joint in joints]
+    for what, given in (("bodies", bodies), ("joints", names)):
+        assert len(set(given)) == len(given), f"two {what} have one name: {given}"
+    driven = [joint.driven for joint in joints]
+    assert driven == sorted(driven, reverse=True), "driven joints come first"
+    assert sum(driven) == n, f"{sum(driven)} driven joints for {n} joint coordinates"
+    held = {name for joint in joints for name in (joint.parent, joint.child)}
+    assert held == {"base", *bodies}, f"bodies and joints differ in {held ^ {'base', *bodies}}"
+    assert {mechanism.platform, mechanism.carrier} <= {*bodies}, "platform and carrier are bodies"
+    assert not mechanism.flange or mechanism.flange in names, "the flange is a joint"
+    for strut in mechanism.struts:
+        assert strut.body in bodies, f"{strut.body}: a strut is a body"
+        assert {strut.upper, strut.lower} <= {*names}, f"{strut.body}: its ends are joints"
+    coordinates = (*mechanism.joint_coordinates, *mechanism.passive_coordinates)
+    for name, unit in (*coordinates, *mechanism.platform_coordinates):
+        assert unit in ("m", "rad"), f"{name}: a coordinate is in m or rad, not in {unit}"
+    for coordinate in coordinates:
+        known = not coordinate.limit or coordinate.limit in Limits.model_fields
+        assert known, f"{coordinate.name}: there is no limit '{coordinate.limit}'"
+    for coordinate in mechanism.passive_coordinates:
+        known = not coordinate.joint or coordinate.joint in names
+        assert known, f"{coordinate.name}: there is no joint '{coordinate.joint}'"
+
+
+def _check_freedom(mechanism: AbstractMechanism, x: Float[np.ndarray, " m"]) -> None:
+    """As many degrees of freedom as drives: no limb lets the platform loose."""
+    q = mechanism.inverse(x).value
+    n, found = len(mechanism.joint_coordinates), mobility(mechanism, q, x).freedom
+    loose = free_motion(mechanism, q, x)
+    assert found == n, f"{found} degrees of freedom for {n} drives" + (
+        f"; {loose} moves with the drives locked" if loose else ""
+    )
+
+
+def _check_joints(mechanism: AbstractMechanism, x: Float[AnyArray, " m"], tol: float) -> None:
     """Bodies meet at their joints, and move only as the joints allow."""
     q = mechanism.inverse(x).value
     frames = dict(zip(mechanism.bodies, mechanism.body_poses(q, x), strict=True)) | {"base": WORLD}
@@ -184,16 +233,49 @@ def _check_joints(mechanism: AbstractMechanism, x: Float[Array, " m"], tol: floa
             axis = np.asarray(stacked(parent.turned(joint.axis)))
             apart = apart - axis * (axis @ apart)
         assert np.abs(apart).max() < tol, f"{joint.name}: its bodies are apart by {apart} m"
-    twists = _body_twists(mechanism, q, x)
+    twists, rates = _body_twists(mechanism, q, x)
     forbidden = joint_constraints(mechanism, q, x) @ twists
     worst = np.abs(forbidden).max() / max(1.0, np.abs(twists).max())
     assert worst < tol, f"bodies move as the joints forbid: {worst:.1e}"
+    _check_drives(mechanism, frames, twists, rates, tol)
+    for strut in mechanism.struts:
+        ends = {joint.name: joint for joint in mechanism.joints()}
+        upper, lower = (frames[ends[k].child].at(ends[k].child_point) for k in strut[1:])
+        along = dot(subtract(lower, upper), frames[strut.body].x)
+        size = dot(subtract(lower, upper), subtract(lower, upper))
+        assert abs(along - size**0.5) < tol, f"{strut.body}: x is not from upper to lower joint"
+
+
+def _check_drives(
+    mechanism: AbstractMechanism,
+    frames: dict[str, Frame],
+    twists: Float[np.ndarray, " six_bodies"],
+    rates: Float[np.ndarray, " n"],
+    tol: float,
+) -> None:
+    """Driven joints turn and slide as fast as their coordinates say, about and along their axes."""
+    size = max(float(np.asarray(loop)) for loop in mechanism.scales().loops)
+    still = {"base": np.zeros((2, 3))}
+    moving = still | dict(zip(mechanism.bodies, twists.reshape(-1, 2, 3), strict=True))
+    for joint, rate in zip(mechanism.joints(), rates, strict=False):
+        if joint.kind == "spherical":  # motor and cardan in one: its angle is that of the cross
+            continue
+        assert joint.axis is not None, f"{joint.name}: a drive has an axis"
+        parent, child = frames[joint.parent], frames[joint.child]
+        axis = np.asarray(stacked(parent.turned(joint.axis)))
+        before, after = moving[joint.parent], moving[joint.child]
+        speed = axis @ (after[1] - before[1])
+        if joint.kind == "prismatic":
+            arm = np.asarray(stacked(subtract(child.p, parent.p)))
+            speed = axis @ (size * (after[0] - before[0]) - np.cross(before[1], arm))
+        off = abs(speed - rate)
+        assert off < tol * max(1.0, abs(rate)), f"{joint.name} is off its coordinate by {off:.1e}"
 
 
 def _body_twists(
-    mechanism: AbstractMechanism, q: Float[Array, " n"], x: Float[Array, " m"]
-) -> Float[np.ndarray, " six_bodies"]:
-    """Velocity (in loop lengths) and angular velocity of each body for some motion."""
+    mechanism: AbstractMechanism, q: Float[AnyArray, " n"], x: Float[AnyArray, " m"]
+) -> tuple[Float[np.ndarray, " six_bodies"], Float[np.ndarray, " n"]]:
+    """Velocity (in loop lengths) and angular velocity of each body for some motion, and qd."""
     qd = tuple(jnp.linspace(1.0, 2.0, q.size) / stacked(mechanism.scales().joints))
     xd = platform_motion(mechanism, q, x, qd).velocity
     size = max(float(np.asarray(loop)) for loop in mechanism.scales().loops)
@@ -204,4 +286,5 @@ def _body_twists(
     )
     spin = np.asarray(Td[:, :, :3] @ jnp.swapaxes(T[:, :, :3], -1, -2))
     omega = np.stack([spin[:, 2, 1], spin[:, 0, 2], spin[:, 1, 0]], axis=1)
-    return np.concatenate([np.asarray(Td[:, :, 3]) / size, omega], axis=1).ravel()
+    twists = np.concatenate([np.asarray(Td[:, :, 3]) / size, omega], axis=1).ravel()
+    return twists, np.asarray(stacked(qd))

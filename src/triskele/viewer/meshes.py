@@ -59,9 +59,10 @@ def _tube_faces(n: int) -> Int[np.ndarray, "F 3"]:
 
 
 def prism(outline: Float[np.ndarray, "k 3"], thickness: float) -> Mesh:
-    """A plate whose middle plane has the corners `outline`, counterclockwise seen from above."""
-    k = len(outline)
-    up = np.array([0.0, 0.0, thickness / 2])
+    """A plate whose middle plane has the corners `outline`, counterclockwise seen from its top."""
+    k, off = len(outline), outline - outline.mean(axis=0)
+    normal = np.cross(off, np.roll(off, -1, axis=0)).sum(axis=0)
+    up = thickness / 2 * normal / np.linalg.norm(normal)
     top, bottom = np.arange(k), k + np.arange(k)
     fan = np.stack([np.zeros(k - 2, int), np.arange(1, k - 1), np.arange(2, k)], axis=1)
     after = np.roll(top, -1)

@@ -7,8 +7,10 @@ import numpy as np
 from viser import GuiEvent
 
 from triskele.errors import OutOfReach
+from triskele.flexible.robot import bending
 from triskele.kinematics.cycles import check_motion
 from triskele.kinematics.motion import Motion
+from triskele.planning.replay import Replay
 from triskele.viewer.panels import Messages
 from triskele.viewer.played import Played, bent, play
 from triskele.viewer.plots import Plot, plots_of
@@ -19,7 +21,8 @@ _PERIOD = 0.15  #: between two updates of plots and texts [s]
 _NOTHING = "nothing"
 _SEEN = 0.15  #: of the robot's size, to which bending is enlarged at first
 Progress = Callable[[float], None]
-Makers = Mapping[str, Callable[[str | None, Progress], Motion]]  #: by name; of a payload
+Makers = Mapping[str, Callable[[str | None, Progress], Motion | Replay]]
+#: by name; of a payload
 
 
 class MotionPanel:
@@ -68,9 +71,9 @@ class MotionPanel:
         beyond = ""
         with self._messages.working(f"computing {name}", self._compute):
             stage = self._stage
-            motion = self._makers[name](payload, self._messages.progress(f"computing {name}"))
+            made = self._makers[name](payload, self._messages.progress(f"computing {name}"))
             self._messages.say("*computing torques and loads ...*")
-            shown = play(stage.robot, stage.mechanism, motion, payload, name)
+            shown = play(stage.robot, stage.mechanism, made, payload, name)
             beyond = self._beyond(shown)
             stage.ask(lambda: self._present(shown, payload))
         if beyond:
@@ -90,8 +93,8 @@ class MotionPanel:
         self._shown, self._carried, self._time = shown, payload, 0.0
         self._slider.max, self._slider.value = round(shown.duration, 3), 0.0
         self._slider.disabled = self._play.disabled = False
-        flexible = getattr(getattr(stage.robot, "sections", None), "rod", None) is not None
-        self._bend.visible, self._enlarged.visible = flexible, False
+        bends = bending(stage.robot) is not None
+        self._bend.visible, self._enlarged.visible = bends, False
         for plot in self._plots:
             plot.handle.remove()
         with self._beside:
@@ -193,12 +196,12 @@ class MotionPanel:
 
 
 def _legend(most: float, limit: bool) -> str:
-    """Colours of the rods, with numbers."""
+    """Colours of rods and struts, with numbers."""
     stops = ", ".join(f"rgb{load_colour(part / 4)}" for part in range(-4, 5))
     word = "limit of the file" if limit else "most along the motion"
     return (
-        "<div style='font-size:0.8em; margin:0 1em 0.5em 1em'>tension of the rods [N]"
+        "<div style='font-size:0.8em; margin:0 1em 0.5em 1em'>tension [N]"
         f"<div style='height:0.7em; background:linear-gradient(to right, {stops})'></div>"
-        f"<div style='display:flex; justify-content:space-between'><span>-{most:.4g}</span>"
-        f"<span>0</span><span>{most:.4g}, {word}</span></div></div>"
+        f"<div style='display:flex; justify-content:space-between'><span>-{most:.5g}</span>"
+        f"<span>0</span><span>{most:.5g}, {word}</span></div></div>"
     )

@@ -20,6 +20,7 @@ from triskele.flexible.robot import flexible
 from triskele.kinematics.mechanism import AbstractMechanism
 from triskele.kinematics.motion import Motion
 from triskele.kinematics.solids import body_frames
+from triskele.planning.replay import Replay
 
 Progress = Callable[[float], None]
 _PICTURES = 200  #: per second, and at most
@@ -60,7 +61,7 @@ class Played(NamedTuple):
 
     @property
     def rods(self) -> RodSeries | None:
-        """Loads of the rods, None without demands, without rods, or where joints are springs."""
+        """Loads of rods and struts; None without demands or where joints are springs."""
         loads = None if self.demands is None else self.demands.loads
         return None if loads is None else loads.rods
 
@@ -99,16 +100,18 @@ class Played(NamedTuple):
 def play(
     robot: Robot,
     mechanism: AbstractMechanism,
-    motion: Motion,
+    shown: Motion | Replay,
     payload: Payload | str | None = None,
     title: str = "motion",
 ) -> Played:
-    """Pictures of `motion`, and what it takes as far as the file says."""
+    """Pictures of a motion, and what it takes as far as the file says; of a plan, its replay."""
+    motion = shown.motion if isinstance(shown, Replay) else shown
     picture = _pictures(np.asarray(motion.t))
     x = np.asarray(motion.x)[picture]
     demands, why_not = None, ""
     try:
-        demands = torques(robot, motion, payload)
+        known = isinstance(shown, Replay)
+        demands = shown.tolerated if known else torques(robot, motion, payload)
     except TriskeleError as error:
         why_not = str(error)
     return Played(title, motion, picture, x, body_frames(mechanism, x), demands, why_not)

@@ -1,4 +1,4 @@
-"""Plots beside the scene: torques, rod tensions and use of limits over time, with the time now."""
+"""Plots beside the scene: efforts, tensions and use of limits over time, with the time now."""
 
 from typing import Any
 
@@ -66,14 +66,17 @@ def plots_of(
     if shown.demands is None:
         return []
     t = np.asarray(shown.motion.t) - float(shown.motion.t[0])
-    turning = mechanism.joint_coordinates[0].unit == "rad"
-    efforts = {f"motor {k + 1}": column for k, column in enumerate(shown.demands.tau.T)}
-    found = [Plot(server, "torque [N m]" if turning else "force [N]", t, efforts)]
+    units = [joint.unit for joint in mechanism.joint_coordinates]
+    found = []
+    for unit, title in (("rad", "torque [N m]"), ("m", "force [N]")):
+        drives = [k for k, own in enumerate(units) if own == unit]
+        efforts = {f"motor {k + 1}": shown.demands.tau[:, k] for k in drives}
+        found += [Plot(server, title, t, efforts)] if drives else []
     rods = shown.rods
     if rods is not None:
         names = [name.replace("_", " ") for name in rods.names]
         tensions = dict(zip(names, rods.lower.T, strict=True))
-        found.append(Plot(server, "rod tension at the wrist [N]", t, tensions))
+        found.append(Plot(server, "tension at the platform [N]", t, tensions))
     uses = [item for item in shown.demands.series if not item.average][:_LIMITS]
     if uses:
         finite = {item.name: np.minimum(100 * item.use, 1e4) for item in uses}

@@ -115,8 +115,10 @@ class PosePanel:
         if not self._shown.value:
             return
         stage = self._stage
-        if any(c.unit != "m" for c in stage.mechanism.platform_coordinates[:3]):
-            self._messages.say("**The workspace of this robot is no region in space.**")
+        coordinates = stage.mechanism.platform_coordinates
+        if sum(c.unit == "m" for c in coordinates) != 3:
+            moves = ", ".join(c.name for c in coordinates)
+            self._messages.say(f"**It moves in {moves}: its workspace is no region in space.**")
             return
         with self._messages.working("computing the workspace", self._shown):
             told = self._messages.progress("computing the workspace")

@@ -12,14 +12,14 @@ from jaxtyping import Float
 from viser import FrameHandle, MeshHandle, ViserServer
 
 from triskele.kinematics.mechanism import AbstractMechanism
-from triskele.kinematics.solids import Bar, body_colour, solids
+from triskele.kinematics.solids import BASE, Bar, colours, looks, solids
 from triskele.viewer.meshes import mesh, tube
 
 Frames = Float[np.ndarray, "bodies 3 4"]  #: [R p] of the base and of each body
 _SHADES = 40  #: of loads, between the colours below
 _PULL, _PUSH, _NONE = np.array([(185, 28, 28), (29, 78, 216), (203, 213, 225)], float)
 STEEL, FLEXURE = (71, 85, 105), (13, 148, 136)  #: colours of joints
-_BESIDE = ("connector", "telescope_lower")  #: bodies that bent links leave behind
+_BESIDE = ("connector", "inner")  #: looks of bodies that bent links leave behind
 
 
 class Scene:
@@ -34,8 +34,11 @@ class Scene:
     ) -> None:
         """Shapes are sent once, `joints` in a colour of their own; then only frames move."""
         self.server = server
-        self.size = float(np.asarray(mechanism.scales().loops[0]))
-        self.bodies = ("base", *mechanism.bodies)
+        self.size = float(np.asarray(mechanism.size))
+        self.bodies = (BASE, *mechanism.bodies)
+        self.struts = strut_bodies(mechanism)  #: what loads colour
+        self._colour = {body: rgb(colour) for body, colour in colours(mechanism).items()}
+        self._beside = [body for body, look in looks(mechanism).items() if look in _BESIDE]
         self._frames: dict[str, FrameHandle] = {}
         self._shapes: dict[str, list[MeshHandle]] = {body: [] for body in self.bodies}
         self._radius: dict[str, float] = {}
@@ -45,16 +48,11 @@ class Scene:
             self._frames[body] = server.scene.add_frame(f"/robot/{body}", show_axes=False)
         self.solids = solids(mechanism, radii)
         for k, (body, shape, joint) in enumerate(self.solids):
-            colour = joints if joint else rgb(body_colour(body))
+            colour = joints if joint else self._colour[body]
             node = server.scene.add_mesh_simple(f"/robot/{body}/{k}", *mesh(shape), color=colour)
             if isinstance(shape, Bar) and not joint:
                 self._radius.setdefault(body, shape.radius)
                 self._shapes[body].append(node)
-
-    @property
-    def rods(self) -> tuple[str, ...]:
-        """Bodies that loads colour."""
-        return tuple(body for body in self.bodies if body.startswith("rod"))
 
     def move(self, frames: Frames) -> None:
         """Put all bodies to `frames`."""
@@ -64,16 +62,17 @@ class Scene:
             handle.position, handle.wxyz = T[:, 3], wxyz
 
     def shade(self, loads: Mapping[str, float] | None) -> None:
-        """Colour rods by `loads`, in parts of what is most: red pulls, blue pushes; None: plain."""
-        for body in self.rods:
-            load = None if loads is None else float(np.clip(loads.get(body, 0.0), -1.0, 1.0))
+        """Colour struts by `loads`, in parts of the most: red pulls, blue pushes; None: plain."""
+        for strut, bodies in self.struts.items():
+            load = None if loads is None else float(np.clip(loads.get(strut, 0.0), -1.0, 1.0))
             shade = _SHADES + 1 if load is None else round(_SHADES * load)
-            if self._shade.get(body) == shade:
+            if self._shade.get(strut) == shade:
                 continue
-            self._shade[body] = shade
-            colour = rgb(body_colour(body)) if load is None else load_colour(shade / _SHADES)
-            for handle in (*self._shapes[body], *self._bent_of(body)):
-                handle.color = colour
+            self._shade[strut] = shade
+            for body in bodies:
+                colour = self._colour[body] if load is None else load_colour(shade / _SHADES)
+                for handle in (*self._shapes[body], *self._bent_of(body)):
+                    handle.color = colour
 
     def bend(self, lines: Mapping[str, Float[np.ndarray, "points 3"]]) -> None:
         """Draw the links named as bent tubes along `lines` [m], in O."""
@@ -86,7 +85,7 @@ class Scene:
                 self._bent[body] = self.server.scene.add_mesh_simple(
                     f"/bent/{body}", *bent, color=self._shapes[body][0].color
                 )
-        self._hide([*lines, *(b for b in self.bodies if b.startswith(_BESIDE))], True)
+        self._hide([*lines, *self._beside], True)
 
     def straighten(self) -> None:
         """Show the rigid robot."""
@@ -101,6 +100,18 @@ class Scene:
 
     def _bent_of(self, body: str) -> list[MeshHandle]:
         return [self._bent[body]] if body in self._bent else []
+
+
+def strut_bodies(mechanism: AbstractMechanism) -> dict[str, tuple[str, ...]]:
+    """The bodies of each strut by the first of them; two if one slides in the other."""
+    joints = mechanism.joints()
+    ends = {joint.name: {joint.parent, joint.child} for joint in joints}
+    slides = [{joint.parent, joint.child} for joint in joints if joint.kind == "prismatic"]
+    found = {}
+    for body, _, lower in mechanism.struts:
+        other = (far for far in ends[lower] if {body, far} in slides)
+        found[body] = (body, *other)
+    return found
 
 
 def rgb(colour: str) -> tuple[int, int, int]:

@@ -20,8 +20,9 @@ from triskele.flexible.beam import thickness
 from triskele.kinematics.border import Border, pose_of
 from triskele.kinematics.mechanism import AbstractMechanism
 from triskele.kinematics.reach import worst_slack
-from triskele.kinematics.solids import body_frames, extent
+from triskele.kinematics.solids import BASE, body_frames, extent
 from triskele.kinematics.workspace import allowed_start
+from triskele.numerics import stacked
 from triskele.viewer.played import Bending
 from triskele.viewer.scene import FLEXURE, STEEL, Frames, Scene, light
 
@@ -30,6 +31,8 @@ _FOLLOWS = 2e-3  #: in sizes of the robot, within which the tool is where the ha
 _FAR = 1.8  #: from where one looks, in half diagonals of the robot
 _PERIOD = 0.1  #: between two read-outs [s], which eyes can follow
 _RED = (185, 28, 28)
+_STEP = 1e-4  #: of the tool, to see where it can go, in sizes of the robot
+_MOVES = 0.05  #: along an axis, in parts of such a step
 
 
 class Act(Protocol):
@@ -47,7 +50,7 @@ class Stage:
         """Home, and a handle at the tool."""
         light(server)
         self.server, self.robot, self.mechanism = server, robot, mechanism
-        joints = FLEXURE if getattr(robot, "flexures", None) else STEEL
+        joints = FLEXURE if robot.flexures is not None else STEEL
         self.scene = Scene(server, mechanism, _radii(robot), joints)
         self.border = Border(mechanism, robot.limits)
         self.home: Pose = allowed_start(mechanism, robot.limits)
@@ -59,11 +62,18 @@ class Stage:
         self._changed, self._next = True, 0.0
         self._asked: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
         self._target: tuple[np.ndarray, np.ndarray] | None = None
-        carrier = "end_effector" if "end_effector" in mechanism.bodies else "platform"
-        self._platform, self._tool = (self.scene.bodies.index(b) for b in ("platform", carrier))
-        turning = any(c.unit == "rad" for c in mechanism.platform_coordinates)
+        self._platform, self._tool = (
+            self.scene.bodies.index(body) for body in (mechanism.platform, mechanism.carrier)
+        )
+        units = [c.unit for c in mechanism.platform_coordinates]
         self._handle = server.scene.add_transform_controls(
-            "/tool", scale=0.22 * self.scene.size, disable_rotations=not turning, depth_test=False
+            "/tool",
+            scale=0.22 * self.scene.size,
+            active_axes=free_axes(mechanism, self.home),
+            disable_axes="m" not in units,
+            disable_sliders="m" not in units,
+            disable_rotations="rad" not in units,
+            depth_test=False,
         )
         self._label = server.scene.add_label("/reason", "", visible=False)
         self._beyond = server.scene.add_line_segments(
@@ -206,11 +216,23 @@ class Stage:
         camera.position = tuple(middle + far * np.array([0.58, -0.76, 0.3]))
 
 
+def free_axes(mechanism: AbstractMechanism, x: Pose) -> tuple[bool, bool, bool]:
+    """Along which of its own axes the tool can be dragged at `x`, or turned across them."""
+    coordinates, size = mechanism.platform_coordinates, float(np.asarray(mechanism.size))
+    steps = _STEP * size / stacked(mechanism.scales().platform)
+    tool = (BASE, *mechanism.bodies).index(mechanism.carrier)
+    frames = body_frames(mechanism, np.concatenate([x[None], x + np.diag(steps)]))[:, tool]
+    R, p = frames[0, :, :3], frames[:, :, 3]
+    ways = np.abs((p[1:] - p[0]) @ R) / (_STEP * size)
+    free = (ways > _MOVES).any(axis=0)
+    for coordinate, turned in zip(coordinates, frames[1:, :, :3], strict=True):
+        if coordinate.unit == "rad":  # about an axis: its arc is drawn between the other two
+            about = np.abs(vtf.SO3.from_matrix(R.T @ turned).log())
+            free |= about < about.max() / 2
+    return bool(free[0]), bool(free[1]), bool(free[2])
+
+
 def _radii(robot: Robot) -> dict[str, float]:
-    """Half the thickness of links whose sections the file has [m]."""
-    found = {}
-    for part in ("arm", "rod"):
-        section = getattr(getattr(robot, "sections", None), part, None)
-        if isinstance(section, CrossSection):
-            found[part] = thickness(section) / 2
-    return found
+    """Half the thickness of links whose sections the file has [m], by their parts."""
+    found = robot.sections or ()
+    return {part: thickness(made) / 2 for part, made in found if isinstance(made, CrossSection)}

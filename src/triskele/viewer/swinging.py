@@ -1,6 +1,6 @@
 """Natural modes ready to be drawn: what moves, and how far, at a swing of one metre.
 
-Links of a flexible Delta bend; a robot with springs in its joints moves in platform coordinates.
+Links of a flexible robot bend; one with other springs moves in platform coordinates.
 """
 
 from typing import NamedTuple
@@ -11,17 +11,17 @@ import numpy as np
 from jaxtyping import Float
 
 from triskele.compliant.stiffness import modes_by_drives
-from triskele.description.schema import DeltaRobot, Robot
+from triskele.description.schema import Robot
 from triskele.flexible.assembly import rest_poses
 from triskele.flexible.curves import curves, link_names
 from triskele.flexible.modes import modes
-from triskele.flexible.robot import FlexibleRobot, flexible
+from triskele.flexible.robot import FlexibleRobot, bending
 from triskele.kinematics.mechanism import AbstractMechanism
 from triskele.kinematics.solids import body_frames
 from triskele.viewer.played import Bending
 
 _COUNT = 8
-_CASES = {"sliders free, motors off": "drives free", "motors locked": "motors locked"}
+_LOCKED, _FREE = "motors locked", "drives free"
 
 
 class Swing(NamedTuple):
@@ -38,8 +38,9 @@ class Swing(NamedTuple):
 def swings(robot: Robot, mechanism: AbstractMechanism, x: Float[np.ndarray, " m"]) -> list[Swing]:
     """The lowest modes with the tool at `x`; a sentence is raised if the file has none."""
     frames = body_frames(mechanism, x[None])
-    if isinstance(robot, DeltaRobot):
-        return _of_links(flexible(robot), x, frames)
+    model = bending(robot)
+    if model is not None:
+        return _of_links(model, x, frames)
     return _of_springs(robot, mechanism, x, frames)
 
 
@@ -62,9 +63,10 @@ def _of_links(model: FlexibleRobot, x: np.ndarray, frames: np.ndarray) -> list[S
 def _of_springs(
     robot: Robot, mechanism: AbstractMechanism, x: np.ndarray, frames: np.ndarray
 ) -> list[Swing]:
-    """Drives free, and with motors locked where belts are soft."""
-    held = modes_by_drives(robot, None, x)
-    cases = {name: held[case] for case, name in _CASES.items() if case in held}
+    """Drives free where flexures hold the platform, and with motors locked where parts are soft."""
+    cases = {}
+    for case, found in modes_by_drives(robot, None, x).items():
+        cases.setdefault(_LOCKED if case == _LOCKED else _FREE, found)
     names = [c.name for c in mechanism.platform_coordinates]
     unit = np.array([float(np.asarray(value)) for value in mechanism.scales().platform])
     swung = []

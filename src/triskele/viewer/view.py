@@ -15,9 +15,9 @@ from triskele.viewer.modes_panel import ModesPanel
 from triskele.viewer.motion_panel import Makers, MotionPanel
 from triskele.viewer.panels import Messages
 from triskele.viewer.pose_panel import PosePanel
+from triskele.viewer.serving import LOOPBACK, guarded
 from triskele.viewer.stage import Stage
 
-LOOPBACK = "127.0.0.1"
 _PICTURES = 30.0  #: per second
 
 
@@ -39,7 +39,7 @@ class Viewer:
         """Serve at once; nothing is drawn before `run`."""
         _check_address(host, port)
         try:
-            with contextlib.redirect_stdout(io.StringIO()):  # a banner
+            with guarded(host), contextlib.redirect_stdout(io.StringIO()):  # a banner
                 self.server = ViserServer(host=host, port=port, label=robot.title, verbose=False)
         except OSError as error:
             raise InputError(f"Nothing can be served at {host}, port {port}: {error}.") from None

@@ -1,4 +1,4 @@
-"""Closed-form dynamics of a Delta with thin rods and three axes: the fast path.
+"""Closed-form dynamics of a Delta with thin rods and three axes: a derivation of its own.
 
 Letters are those of `kinematics/delta.py`; a' = da/dq. A rod whose mass lies on its line is
 described, exactly, by three masses: m_b at the elbow, m_x at the platform, and m_c between
@@ -28,7 +28,7 @@ mass counts. Forward dynamics groups the same terms by xdd, with w = s / H = dq/
 
     M = (m_P + sum m_x) 1 + sum_i [ (O_A + m_b L^2) w w' + m_c (L a' w' + w L a'') ]    (6)
 
-The closed form is used by handles (`handle.py`), where it pays: see `make bench`.
+Tests compare the general law with it.
 """
 
 import math

@@ -20,8 +20,10 @@ own ball, the centripetal acceleration of a rod counts, arms have weight).
 from typing import NamedTuple
 
 from triskele.dynamics.robot import RigidRobot
-from triskele.dynamics.rod_loads import paired, tensions, wrists_of
+from triskele.dynamics.rod_loads import layout_of, tensions
 from triskele.dynamics.wrenches import Frames, motion_state
+from triskele.errors import InputError
+from triskele.kinematics.delta import Delta
 from triskele.numerics import Components, Scalar, Scalars, safe_divide
 from triskele.spatial.vectors import Frame, Triple, add, combine, cross, dot, scale, subtract
 
@@ -48,7 +50,9 @@ def reduced_loads(
     robot: RigidRobot, x: Components, xd: Components, xdd: Components
 ) -> ReducedLoads:
     """Loads by (1) to (5) for the platform motion `x`, `xd`, `xdd`."""
-    delta = paired(robot)
+    delta, wrists = robot.mechanism, layout_of(robot).wrists
+    if not isinstance(delta, Delta):
+        raise InputError("The reduced model of loads is that of a Delta with pairs of rods.")
     state = motion_state(delta, x, xd, xdd)
     T = dict(zip(delta.bodies, state.T, strict=True))
     bodies = _bodies(robot, state.T, state.Tdd)
@@ -67,10 +71,10 @@ def reduced_loads(
     c_P = subtract(bodies["platform"].centre, centre)
     tilting = add(N_E, cross(flange, F_E))  # about the platform's centre
     tilting = add(tilting, cross(c_P, subtract(force, F_E)))  # what hangs in c_P
-    wrists = wrists_of(robot)
-    lower = tensions(list(wrists.values()), T, force, (tilting[0], tilting[1], 0.0))
+    rods = [joint.child for joint in wrists]
+    lower = tensions(wrists, T, force, (tilting[0], tilting[1], 0.0))
     upper = tuple(
-        pull - dot(T[rod].x, bodies[rod].force) for rod, pull in zip(wrists, lower, strict=True)
+        pull - dot(T[rod].x, bodies[rod].force) for rod, pull in zip(rods, lower, strict=True)
     )
     axes = T[robot.carrier]
     return ReducedLoads(
@@ -79,7 +83,7 @@ def reduced_loads(
         _seen(axes, F_E),
         _seen(axes, (N_E[0], N_E[1], 0.0)),
         ten["end_effector"][6] * xdd[3] if turning else 0.0,
-        _arms(robot, T, state.qdd, list(wrists), upper),
+        _arms(robot, T, state.qdd, rods, upper),
     )
 
 

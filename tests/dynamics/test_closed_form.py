@@ -7,12 +7,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from closed_form import of
 from random_motions import columns, evaluated, frictionless, motions
 from thin import thin_delta
 from triangle import BELOW, triangle
 
 from triskele.dynamics.inverse import inverse_dynamics
-from triskele.dynamics.thin_delta import of
 from triskele.laws.friction import FrictionLaw
 from triskele.laws.springs import Spring
 

@@ -20,13 +20,13 @@ from typing import NamedTuple
 
 import equinox as eqx
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+from jaxtyping import Float
 
 from triskele.dynamics.robot import RigidRobot
 from triskele.errors import InputError
 from triskele.kinematics.delta import Delta
 from triskele.kinematics.velocity import joint_acceleration
-from triskele.numerics import Components, Scalars, as_scalars, solve, transpose
+from triskele.numerics import AnyArray, Components, Scalar, Scalars, as_scalars, solve, transpose
 from triskele.spatial.vectors import Triple, dot, scale, subtract
 
 
@@ -34,10 +34,10 @@ class LumpedDelta(eqx.Module):
     """Masses [kg] of the model; its geometry is that of the mechanism."""
 
     mechanism: Delta
-    arm: Float[Array, ""]  #: m_1
-    lump: Float[Array, ""]  #: mu, at each end of the rods of a limb
-    platform: Float[Array, ""]  #: m_P, payload included
-    gravity: Float[Array, "3"]  #: [m/s^2]
+    arm: Scalar  #: m_1
+    lump: Scalar  #: mu, at each end of the rods of a limb
+    platform: Scalar  #: m_P, payload included
+    gravity: Float[AnyArray, "3"]  #: [m/s^2]
 
 
 class LumpedEfforts(NamedTuple):
