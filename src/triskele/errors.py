@@ -6,7 +6,10 @@ Only `cli` catches these; the library raises them before tracing and never print
 """
 
 import difflib
+import re
 from collections.abc import Iterable
+
+_LONGEST = 400  #: characters of a word that a sentence repeats whole
 
 
 class TriskeleError(Exception):
@@ -14,7 +17,7 @@ class TriskeleError(Exception):
 
     def __str__(self) -> str:
         """The sentence itself, also where the built-in base would print its repr."""
-        return " ".join(str(part) for part in self.args)
+        return short_words(" ".join(str(part) for part in self.args))
 
 
 class DescriptionError(TriskeleError, ValueError):
@@ -73,6 +76,15 @@ def shortened(value: object, most: int = 80) -> str:
     except RecursionError:
         return "a table nested too deep to show"
     return text if len(text) <= most else f"{text[:most]}... ({len(text)} characters)"
+
+
+def short_words(text: str) -> str:
+    """`text` with the beginning alone of words without an end, such as a key or a path.
+
+    >>> len(short_words("No column " + "x" * 5000))
+    111
+    """
+    return re.sub(rf"\S{{{_LONGEST},}}", lambda word: shortened(word[0]), text)
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:

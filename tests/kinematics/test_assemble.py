@@ -113,6 +113,11 @@ def test_templates_can_be_built(kind):
             "distance of its wrist from the rail (815.8 mm).",
         ),
         (
+            PARALLEL.replace("[0, 0, -600]", "[4e13, 0, -600]"),
+            "bad.toml, geometry: limb 1 cannot close at home: its wrist is 4e+13 mm from `base`, "
+            "the point of its rail; no robot is larger than 1e+09 mm.",
+        ),
+        (
             TILT.replace("500", "0") + LEGS.replace("300", "150"),
             "bad.toml, geometry: limb 1 cannot close at home: its foot and its wrist are at "
             "one place.",

@@ -30,7 +30,7 @@ from triskele.cli import (
 )
 from triskele.cli.poses import PoseCommand
 from triskele.cli.workers import QUICK_XLA
-from triskele.errors import DescriptionError, TriskeleError, shortened
+from triskele.errors import DescriptionError, TriskeleError, short_words
 from triskele.programs.store import keep_in
 
 app = typer.Typer(
@@ -44,7 +44,6 @@ app = typer.Typer(
 )
 _NUMBERS = {"ignore_unknown_options": True}  # -0.3 is a number, not an option
 _STOPPED = 130
-_LONGEST = 400  #: characters of a word that a sentence repeats whole, such as a path
 _KINDS = "TRISKELE_KINDS"  #: modules of the user, with commas between
 _KNOWN_XLA = ("0.10.",)  #: versions of jaxlib
 
@@ -165,5 +164,5 @@ def _complain(message: str) -> int:
 
 def _sentence(message: str) -> str:
     """`message` on one line, with a full stop."""
-    line = " ".join(shortened(word) if len(word) > _LONGEST else word for word in message.split())
+    line = " ".join(short_words(message).split())
     return line if line.endswith((".", "?")) else f"{line}."

@@ -30,7 +30,9 @@ from triskele.kinematics.velocity import closure_jacobians
 from triskele.spatial.vectors import Frame, Triple
 
 _RIGHT = 1e-6  # cosine of what counts as a right angle
-_NO_LENGTH, _ENDLESS = 1e-9, 1e9  # [m]
+_NO_LENGTH, _ENDLESS = 1e-9, 1e6  # [m]
+#: between which lengths a wrist can be from its motor, rail or foot, whatever its rod [m]
+_SPANS = {"arm": (-1.0, _ENDLESS), "slide": (-1.0, _ENDLESS), "strut": (_NO_LENGTH, _ENDLESS)}
 _STEP = 1e-6  # of difference quotients, in platform units
 _DEPENDENT = 1e-6  # smallest singular value of motions that are no longer independent
 _FORBIDDEN = 1e-5  # part of a motion that a limb does not let happen
@@ -258,13 +260,17 @@ def _check_closed(name: str, made: Limbs) -> None:
         s = np.array(frames[limb.part].at(limb.end), float) - np.array(limb.base, float)
         h = np.array(limb.along, float)
         far, aside = np.linalg.norm(s), np.linalg.norm(s - (s @ h) * h)
-        if float(margin) > 0 and (limb.drive != "strut" or _NO_LENGTH < far < _ENDLESS):
+        least, most = _SPANS[limb.drive]
+        if float(margin) > 0 and least < far < most:
             continue
         what = {
             "arm": f"arm ({_mm(limb.size)}) and rod ({_mm(limb.length)}) do not span the "
             f"{_mm(far)} from its motor to its wrist",
             "slide": f"its rod ({_mm(limb.length)}) is shorter than the distance of its wrist from "
-            f"the rail ({_mm(aside)})",
+            f"the rail ({_mm(aside)})"
+            if far < most
+            else f"its wrist is {_mm(far)} from `base`, the point of its rail; no robot is larger "
+            f"than {_mm(most)}",
             "strut": "its foot and its wrist are at one place"
             if far < 1
             else f"its foot and its wrist are {_mm(far)} apart",
