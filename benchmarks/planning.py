@@ -109,7 +109,7 @@ def _kinematics(s: Numbers) -> tuple[Numbers, ...]:
 def _torque() -> tuple[Callable[..., Numbers], Numbers]:
     """Inverse dynamics of one state, and the limits of the drives; toppra wants one of each."""
     given = _task().allowed.of_drives("peak_torque")
-    limits = np.array([_NEVER_MET if value is None else value for value in given])
+    limits = np.array([_NEVER_MET if limit is None else limit.most for limit in given])
     return torque_function(rigid(_robot(), "plate", friction=False)), limits
 
 

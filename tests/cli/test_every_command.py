@@ -40,7 +40,7 @@ REASONS = {
     "rate": r"does not move along|reach|no bounds|limit",
     "plan": r"limit|bound",
     "modes": r"stiffness",
-    "excite": r"make it longer",
+    "excite": r"forbids all motions",
     "bandwidth": r"'control'|motors|torque_constant",
 }  # what the sentences speak of
 NOTHING = r"has no '(bodies|sections\.rod)'"  # geometry alone

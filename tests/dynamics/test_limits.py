@@ -32,7 +32,7 @@ def uses(robot, x, joints, tau, loads=None):
     series = limit_series(robot, mechanism, motion, joints, tau, loads)
     found = [item.worst(T) for item in series]
     assert (np.diff([item.use for item in found]) < 1e-8).all()  # equal ones in the order of joints
-    return {item.name: item for item in found}
+    return {item.limit.label: item for item in found}
 
 
 @pytest.fixture(scope="module")
@@ -97,26 +97,26 @@ def irb():
 )
 def test_a_magnitude_is_compared_with_what_is_allowed(irb, name, allowed, worst, sample):
     found = irb[name]
-    assert np.allclose(found[2:], [allowed, worst, T[sample], abs(worst) / allowed], rtol=1e-12)
+    assert np.allclose(found[1:], [allowed, worst, T[sample], abs(worst) / allowed], rtol=1e-12)
 
 
 def test_a_range_is_used_from_its_middle(irb):
     # -46 to 100 degrees: 27 in the middle, 73 to either side.
     found = irb["position of q1"]
-    assert np.allclose(found[2:], [np.radians(100), np.radians(100), T[3], 1], rtol=1e-12)
+    assert np.allclose(found[1:], [np.radians(100), np.radians(100), T[3], 1], rtol=1e-12)
     assert not found.exceeded  # at the limit
     found = irb["position of q2"]
-    assert np.allclose(found[2:], [*np.radians([-46, -9.5]), T[4], 0.5], rtol=1e-12)
+    assert np.allclose(found[1:], [*np.radians([-46, -9.5]), T[4], 0.5], rtol=1e-12)
     assert "position of q4" not in irb
     # 0.8 to 1.46 m; 1 m on the axis, hypot(1, 0.553) beside it is nearer to the middle.
     found = irb["length of the telescope"]
-    assert np.allclose(found[2:], [0.8, 1.0, T[0], 0.13 / 0.33], rtol=1e-12)
+    assert np.allclose(found[1:], [0.8, 1.0, T[0], 0.13 / 0.33], rtol=1e-12)
 
 
 def test_an_average_is_taken_over_time_however_it_is_sampled(irb):
     # tau^2 = t from 0 to 1 s: its mean is 1/2. Of 33 * 2 N m a tenth is kept free.
     found = irb["RMS torque of motor 1"]
-    assert np.allclose(found[2:], [59.4, np.sqrt(0.5), 1.0, np.sqrt(0.5) / 59.4], rtol=1e-12)
+    assert np.allclose(found[1:], [59.4, np.sqrt(0.5), 1.0, np.sqrt(0.5) / 59.4], rtol=1e-12)
 
 
 def test_limits_that_the_file_lacks_are_left_out(irb):
@@ -146,11 +146,11 @@ def test_sliders_have_forces_and_positions_and_a_singularity_is_a_limit_from_bel
     x = np.tile([float(value) for value in home], (ROWS, 1))
     found = uses(robot, x, joints, still(3, c1=(5, 20.0)))
     force = found["force of motor 2"]
-    assert force.unit == "N"
-    assert np.allclose(force[2:], [20 * np.pi, 20.0, T[5], 1 / np.pi], rtol=1e-12)
+    assert force.limit.unit == "N"
+    assert np.allclose(force[1:], [20 * np.pi, 20.0, T[5], 1 / np.pi], rtol=1e-12)
     # -2.42 to 3.26 mm: 0.42 in the middle, and 0.3003 mm at home.
     found_at = found["position of s3"]
-    assert np.allclose(found_at[2:], [-2.42e-3, 0.3003e-3, 0, 0.1197 / 2.84], rtol=1e-3)
+    assert np.allclose(found_at[1:], [-2.42e-3, 0.3003e-3, 0, 0.1197 / 2.84], rtol=1e-3)
     # Bars at 45 degrees hold a level platform by sin^3.
     margin = found["margin to singularities"]
-    assert np.allclose(margin[2:], [0.02, 0.5**1.5, 0, 0.02 / 0.5**1.5], rtol=1e-9)
+    assert np.allclose(margin[1:], [0.02, 0.5**1.5, 0, 0.02 / 0.5**1.5], rtol=1e-9)

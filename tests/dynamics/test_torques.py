@@ -76,7 +76,7 @@ def test_bearings_carry_what_is_not_the_motors_torque(demanded):
 
 def test_limits_are_judged(demanded):
     _, found = demanded
-    uses = {item.name: item for item in found.limits}
+    uses = {item.limit.label: item for item in found.limits}
     peak = np.abs(found.tau[:, 1]).max()
     assert np.isclose(uses["torque of motor 2"].use, peak / 118.8)
     assert np.isclose(abs(uses["tension of rod 3b"].worst), found.loads.rods.peak[5])

@@ -39,7 +39,7 @@ def made_up() -> Table:
         s=S,
         speed=np.sqrt(PROFILE.x),
         fastest=np.full(5, 4.0),
-        binding=("",) * 5,
+        binding=(None,) * 5,
         runs=(),
         gap=0.0,
         friction=True,

@@ -3,7 +3,8 @@ import numpy as np
 import pytest
 
 from triskele.description.load import load
-from triskele.errors import InputError, UnknownName
+from triskele.description.schema import Motor, Motors
+from triskele.errors import InputError, OutOfReach, UnknownName
 from triskele.identification import excitation
 from triskele.identification.excitation import excite, fourier_basis, spline_basis
 from triskele.identification.regressor import torque_regressor
@@ -55,7 +56,8 @@ class Bowl:
 @pytest.fixture
 def task(monkeypatch):
     bowl = Bowl()
-    monkeypatch.setattr(excitation, "_kernel", lambda task: bowl)
+    monkeypatch.setattr(excitation, "_Kernel", lambda task: bowl)
+    monkeypatch.setattr(excitation, "_within", lambda task, draws: np.ones(len(draws), bool))
     basis = fourier_basis(np.linspace(0, 1, 20), 1.0, 3)
     nothing = (None, (), None)
     half = np.ones(2)
@@ -85,6 +87,48 @@ def test_an_interrupted_search_returns_the_best_so_far(task):
     assert stopped
     assert len(history) == 103
     assert 1 + np.sum(eta**2) == pytest.approx(history[-1])
+
+
+@pytest.fixture(scope="module")
+def small():
+    """The search on a small Delta with limits of its drives, motions of 2 s."""
+    robot = load("omron_mini_delta")
+    limits = robot.limits.model_copy(update={"joint_speed": (3.0,), "joint_acceleration": (30.0,)})
+    robot = robot.model_copy(update={"limits": limits})
+    basis = fourier_basis(excitation._times(2.0), 2.0, 3)
+    return robot, excitation._task(robot, "condition", basis, excitation._SAMPLES)
+
+
+def test_the_gradient_is_that_of_finite_differences(small):
+    kernel, random = excitation._Kernel(small[1]), np.random.default_rng(1)
+    eta = 2 * excitation._drawn(small[1], random)  # beyond limits, so that penalties count
+    (_, score), gradient = kernel(eta, 3.0)
+    assert float(score.excess) > 1
+    for _ in range(3):
+        way = random.normal(size=eta.shape)
+        ahead, behind = (kernel(eta + step * way, 3.0)[0][0] for step in (1e-6, -1e-6))
+        assert gradient @ way == pytest.approx((ahead - behind) / 2e-6, rel=1e-5)
+
+
+def test_motions_that_are_too_violent_are_made_as_small_as_the_limits_ask(small):
+    robot, task = small
+    slow = task._replace(speeds=task.speeds / 50)
+    draws = np.stack([excitation._drawn(task, np.random.default_rng(k)) for k in range(3)])
+    assert not excitation._within(slow, draws).any()
+    parts = excitation._allowed_parts(slow, draws)[:, None]
+    assert excitation._within(slow, parts * draws).all()
+    assert not excitation._within(slow, (parts + 2**-10) * draws).any()
+    limits = robot.limits.model_copy(update={"joint_speed": (0.06,)})
+    found = excite(robot.model_copy(update={"limits": limits}), steps=0, tries=3, duration=2.0)
+    assert found.limits[0].limit.key == "joint_speed"
+    assert 0.9 < found.use <= 1
+
+
+def test_the_limit_that_forbids_every_motion_is_named(small):
+    motors = Motors(drives=Motor(gear_ratio=10.0, peak_torque=1e-3))
+    weak = small[0].model_copy(update={"motors": motors})
+    with pytest.raises(OutOfReach, match=r"the torque of motor \d \(peak_torque\) forbids all"):
+        excite(weak, steps=0, tries=1, duration=2.0)
 
 
 def test_what_cannot_be_searched_is_refused():

@@ -173,7 +173,7 @@ def test_room_is_said_in_the_unit_of_the_limit_that_is_nearest():
     found = guaranteed_room(IRB, short)
     assert found is not None
     own = nearest_limit(IRB, short, found.pose)
-    assert own.name == "length of the telescope"
+    assert own.limit.label == "length of the telescope"
     left = float(own.value) - low
     assert np.isclose(left, 0.087)
     assert found.nearest == f"{left:.4g} m to the limit of the length of the telescope"

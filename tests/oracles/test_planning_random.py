@@ -124,7 +124,7 @@ def worst_use(found: Plan) -> tuple[float, str, float]:
     rows = limit_rows(allowed, robot, geometry, [still])
     used = uses(rows, x, u, w)
     at, which = np.unravel_index(used.argmax(), used.shape)
-    return float(used[at, which]), rows.columns[which].label, float(s[at])
+    return float(used[at, which]), rows.columns[which].limit.label, float(s[at])
 
 
 def worst_of_samples(found: Plan) -> float:

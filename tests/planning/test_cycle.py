@@ -40,7 +40,7 @@ def test_ways_there_and_back_count_by_their_time(found):
     assert np.allclose(both.rms**2, (there.rms**2 + 0.25 * 9 * there.rms**2) / 1.25)
     assert np.allclose(both.peak, 3 * found.peak)
     assert np.allclose(both.speed, np.abs(np.asarray(there.joints.qd)).max(axis=0))
-    assert {use.name for use in both.limits} == {use.name for use in there.limits}
+    assert {use.limit for use in both.limits} == {use.limit for use in there.limits}
     assert back.limits[0] in both.limits
     assert (np.diff([use.use for use in both.limits]) < 1e-8).all()  # the tightest first
 

@@ -131,7 +131,7 @@ def test_the_multibody_engine_stays_within_every_limit_of_a_plan(name):
         uses = replayed(found)
         planned = dict.fromkeys(uses, 0.0)
         for item in found.limits:
-            planned[item.key] = max(planned[item.key], item.use)
+            planned[item.limit.key] = max(planned[item.limit.key], item.use)
         assert max(uses.values()) > 0.995
         for key, use in uses.items():
             assert use < 1.005, key
@@ -144,11 +144,11 @@ def test_a_plan_uses_what_the_torques_of_its_samples_use(name):
     path = a_line(described(name))
     found = plan(limited(described(name), path), path, cells=24)
     uses = {
-        item.name: item.use for item in torques(found.robot, found.motion(period=COARSE)).limits
+        item.limit: item.use for item in torques(found.robot, found.motion(period=COARSE)).limits
     }
     assert max(uses.values()) < 1.02
     for item in found.limits:
-        assert uses[item.label] == pytest.approx(item.use, abs=0.03), item.label
+        assert uses[item.limit] == pytest.approx(item.use, abs=0.03), item.limit
 
 
 def test_a_plane_robot_picks_where_it_goes_up_and_moves_along_a_sine_where_it_does_not():
@@ -193,9 +193,9 @@ def test_a_cup_on_a_platform_that_tilts_holds_along_its_own_axis():
     path = Line([0.5, -0.3, 0.5], [0.6, 0.4, 0.2])
     payload = Payload(mass=0.5, grip_force=20.0, grip_friction=0.5)
     found = plan(robot, path, payload, cells=24)
-    planned = {item.label: item.use for item in found.limits}
+    planned = {item.limit.label: item.use for item in found.limits}
     replay = torques(robot, found.motion(period=COARSE), payload)
-    uses = {item.name: item.use for item in replay.limits}
+    uses = {item.limit.label: item.use for item in replay.limits}
     name = "grip on the payload"
     assert uses[name] == pytest.approx(planned[name], abs=0.03)
     assert planned[name] == pytest.approx(1.0, abs=1e-3)

@@ -8,6 +8,7 @@ from random_cycles import PRICED, Case, raised, random_case
 
 from triskele.description.schema import Limits, Motor, Motors
 from triskele.dynamics.torques import torques
+from triskele.kinematics.limits import Limit
 from triskele.planning.limits import Column
 from triskele.planning.plan import Plan, plan
 from triskele.planning.replay import gains, used_limits
@@ -58,10 +59,10 @@ def check_binding(found: Plan) -> None:
     """By the exact model: where a limit is said to bind, 99 % of it are used."""
     motion = found.motion(period=2e-4)
     at = found.profile.schedule(np.asarray(motion.t))[0]
-    series = {item.name: item for item in torques(found.robot, motion, found.payload).series}
+    series = {item.limit: item for item in torques(found.robot, motion, found.payload).series}
     assert found.runs
     for run in found.runs:
-        use = series[run.label].use
+        use = series[run.limit].use
         own = (at >= run.start) & (at <= run.end)
         if run.whole:
             assert use[-1] > 0.99, run
@@ -95,14 +96,14 @@ def test_prices_of_a_torque_that_falls_with_speed_are_those_of_two_limits():
     robot = case.robot.model_copy(update={"limits": free, "motors": Motors(drives=motor)})
     falling = case._replace(robot=robot)
     (found,) = planned(falling, 120)
-    assert any("at speed" in run.label for run in found.runs)
+    assert any(run.limit.at_speed for run in found.runs)
     assert check_prices(falling, [found], ("peak_torque", "peak_speed"), 120) == 2
 
 
 def test_an_rms_torque_binds_as_a_whole_and_is_named():
     found = first_plan(0)
     whole = [run for run in found.runs if run.whole]
-    assert [run.label for run in whole] == ["RMS torque of motor 3"]
+    assert [run.limit.label for run in whole] == ["RMS torque of motor 3"]
     assert (whole[0].start, whole[0].end) == (0.0, 1.0)
     assert whole[0].lasts == pytest.approx(found.duration)
     for run in found.runs:
@@ -110,7 +111,7 @@ def test_an_rms_torque_binds_as_a_whole_and_is_named():
         s = found.profile.schedule(t)[0]
         inside = np.mean((s >= run.start) & (s <= run.end)) * found.duration
         assert run.lasts == pytest.approx(inside, abs=2e-3 * found.duration)
-    (item,) = (item for item in found.limits if item.label == whole[0].label)
+    (item,) = (item for item in found.limits if item.limit == whole[0].limit)
     assert item.whole
     assert item.use == pytest.approx(1.0, abs=1e-4)
 
@@ -140,10 +141,10 @@ def test_gains_of_both_ways_are_those_of_each_together():
     by_key = dict.fromkeys(both, 0.0)
     for way, item in used_limits([there, back]):
         assert item.use == max(
-            i.use for p in (there, back) for i in p.limits if i.label == item.label
+            i.use for p in (there, back) for i in p.limits if i.limit == item.limit
         )
         assert way in (0, 1)
-        by_key[item.key] -= 0.1 * item.price
+        by_key[item.limit.key] -= 0.1 * item.price
     assert by_key == pytest.approx(both)
 
 
@@ -155,14 +156,14 @@ def test_a_method_without_multipliers_has_no_gains():
 
 def test_a_limit_binds_from_where_any_of_its_rows_is_used_up_until_all_let_go():
     columns = (
-        Column("joint_jerk", "a", "rad/s^3", 1.0),
-        Column("rod_force", "b", "N", 1.0),
-        Column("joint_jerk", "a", "rad/s^3", 1.0),  # of another case of the payload
+        Column(Limit("joint_jerk", "q1", "a", "rad/s^3", 1.0)),
+        Column(Limit("rod_force", "rod_1", "b", "N", 1.0)),
+        Column(Limit("joint_jerk", "q1", "a", "rad/s^3", 1.0)),  # of another case of the payload
     )
     used = np.array([[0.9, 0.996, 0.992, 0.2, 0.98, 0.992], [0.2, 0.3, 1.0, 0.2, 0.1, 0.0]])
     used = np.vstack([used, [0.1, 0.1, 0.1, 1.0, 0.1, 0.1]]).T
     runs = binding_runs(columns, used, np.linspace(0, 1, 6))
-    assert [(round(run.start, 6), round(run.end, 6), run.label) for run in runs] == [
+    assert [(round(run.start, 6), round(run.end, 6), run.limit.label) for run in runs] == [
         (0.2, 0.6, "a"),
         (0.4, 0.4, "b"),
     ]

@@ -7,10 +7,12 @@ import pytest
 
 from triskele.description.load import load
 from triskele.description.schema import Motor, Motors, Payload, Robot
+from triskele.dynamics import stated
 from triskele.dynamics.torques import torques
 from triskele.kinematics.path import Line
 from triskele.planning.plan import TOLERATED, Plan, plan
-from triskele.planning.replay import Replay, replay, unlimited
+from triskele.planning.replay import Replay, replay, unlimited, used_limits
+from triskele.planning.why import PlannedLimit
 
 PERIOD, REST = 1e-3, 0.1  #: [s]
 PAYLOAD = Payload(mass=0.5, mass_tolerance=0.1)
@@ -37,17 +39,45 @@ def shown() -> Replay:
 
 
 def uses() -> dict[str, float]:
-    return {item.name: item.use for item in shown().uses}
+    return {item.limit.label: item.use for item in shown().uses}
 
 
 def test_limits_are_those_of_the_plan_with_its_margins():
-    allowed = {item.name: item.allowed for item in shown().uses}
+    allowed = {item.limit.label: item.allowed for item in shown().uses}
     assert allowed["torque of motor 1"] == pytest.approx(0.8 * 6.0)
     assert allowed["jerk of q1"] == pytest.approx(0.9 * 2e4)
-    planned = {item.label: item.use for item in found().limits}
+    planned = {item.limit.label: item.use for item in found().limits}
     for name in ("torque of motor 2", "torque of motor 3", "jerk of q3", "RMS torque of motor 3"):
         assert uses()[name] == pytest.approx(planned[name], abs=0.01), name
     assert shown().exceeded == ()
+
+
+def test_nothing_but_text_changes_where_all_limits_have_one_name(monkeypatch):
+    for table in (stated._OF_DRIVES, stated._OF_BEARINGS, stated._OF_FLANGE):
+        for key, (*field, _, unit) in dict(table).items():
+            monkeypatch.setitem(table, key, (*field, "limit", unit))
+    renamed = found.__wrapped__()
+    again = replay(renamed, period=PERIOD)
+    assert {item.limit.label for item in renamed.limits} == {"limit"}
+    assert renamed.prices == found().prices
+
+    def bare(item):
+        return item._replace(limit=item.limit._replace(label=""))
+
+    for ours, theirs in (
+        (found().limits, renamed.limits),
+        (found().runs, renamed.runs),
+        (used_limits_of(found()), used_limits_of(renamed)),
+        (shown().uses, again.uses),
+    ):
+        assert list(map(bare, ours)) == list(map(bare, theirs))
+    assert [b and b.identity for b in found().binding] == [
+        b and b.identity for b in renamed.binding
+    ]
+
+
+def used_limits_of(plan: Plan) -> list[PlannedLimit]:
+    return [item for _, item in used_limits([plan, plan])]
 
 
 def test_each_extreme_of_the_payload_counts():

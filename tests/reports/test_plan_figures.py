@@ -11,6 +11,7 @@ from triskele.description.schema import Payload
 from triskele.dynamics.torques import JointLoads, MotionDemands, RodSeries
 from triskele.kinematics.build import build
 from triskele.kinematics.cycles import JointMotion
+from triskele.kinematics.limits import Limit
 from triskele.kinematics.path import Line, u_turn
 from triskele.planning.plan import Plan, PlannedLimit
 from triskele.planning.profile import StepProfile
@@ -21,9 +22,9 @@ from triskele.reports.plan_figures import plan_figure
 S = np.linspace(0, 1, 21)
 T = np.linspace(0, 1, 11)
 X = 36 * S * (1 - S)
-JERK = PlannedLimit("joint_jerk", "jerk of q1", "rad/s^3", np.pi, 1.0, 0.2, -0.05)
-FORCE = PlannedLimit("rod_force", "tension of rod 1a", "N", 0.9, 0.7, 0.3, -0.02)
-TORQUE = PlannedLimit("peak_torque", "torque of motor 1", "N m", 50.0, 0.02, 0.3, 0.0)
+JERK = PlannedLimit(Limit("joint_jerk", "q1", "jerk of q1", "rad/s^3", np.pi), 1.0, 0.2, -0.05)
+FORCE = PlannedLimit(Limit("rod_force", "rod_1a", "tension of rod 1a", "N", 0.9), 0.7, 0.3, -0.02)
+TORQUE = PlannedLimit(Limit("peak_torque", "q1", "torque of motor 1", "N m", 50.0), 0.02, 0.3, 0.0)
 
 
 def waves(k):
@@ -32,7 +33,7 @@ def waves(k):
 
 def plan(name, path, *limits):
     robot = load(name)
-    binding = ("jerk of q1",) * 6 + ("",) * 9 + ("tension of rod 1a",) * 6
+    binding = (JERK.limit,) * 6 + (None,) * 9 + (FORCE.limit,) * 6
     return Plan(
         robot=robot,
         payload=Payload(mass=2.5),
@@ -45,7 +46,7 @@ def plan(name, path, *limits):
         speed=np.sqrt(X),
         fastest=np.full(21, 100.0),
         binding=binding,
-        runs=(Run(0.0, 0.25, "jerk of q1"), Run(0.75, 1.0, "tension of rod 1a")),
+        runs=(Run(0.0, 0.25, JERK.limit), Run(0.75, 1.0, FORCE.limit)),
         gap=0.0,
         friction=True,
         coordinates=build(robot).platform_coordinates,

@@ -53,9 +53,9 @@ def test_tensions_and_the_binding_limit_are_those_of_the_sample(shown):
     )
     assert np.array_equal(list(tensions.values()), expected)
     assert found.strongest(robot) == pytest.approx(rods.peak.max())
-    name, use = found.binding(k)
-    uses = {item.name: item.use[sample] for item in found.demands.series if not item.average}
-    assert use == max(uses.values()) == uses[name]
+    limit, use = found.binding(k)
+    uses = {item.limit: item.use[sample] for item in found.demands.series if not item.average}
+    assert use == max(uses.values()) == uses[limit]
 
 
 def test_a_limit_of_the_file_scales_the_colours():

@@ -18,6 +18,7 @@ from triskele.cli.multibody import (
 from triskele.cli.output import (
     TABLES,
     give,
+    limit_data,
     note,
     note_assumptions,
     print_rows,
@@ -112,7 +113,7 @@ def _summary(asked: Asked, demands: "MotionDemands") -> dict[str, object]:
         "duration": float(demands.t[-1] - demands.t[0]),
         "drives": drives,
         "loads": _load_summary(asked.mechanism, demands),
-        "limits": [item._asdict() | {"exceeded": item.exceeded} for item in demands.limits],
+        "limits": [limit_data(item) | {"exceeded": item.exceeded} for item in demands.limits],
         "assumptions": [fact._asdict() for fact in used_facts(asked.robot)],
     }
 

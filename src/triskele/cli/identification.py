@@ -10,6 +10,7 @@ from triskele.cli.output import (
     FIGURES,
     TABLES,
     give,
+    limit_data,
     note,
     note_assumptions,
     output_path,
@@ -116,9 +117,7 @@ def _excitation(name: str, found: "Excitation") -> dict:
         "condition": found.condition,
         "base_parameters": found.rank,
         "interrupted": found.interrupted,
-        "limits": [
-            {"name": use.name, "unit": use.unit, "use": use.use} for use in found.limits[:6]
-        ],
+        "limits": [limit_data(use) for use in found.limits[:6]],
     }
 
 

@@ -18,6 +18,9 @@ from triskele.errors import InputError
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
+    from triskele.dynamics.limits import LimitUse
+    from triskele.planning.why import PlannedLimit
+
 FIGURES = (".png", ".svg", ".pdf")
 TABLES = (".csv", ".parquet")
 PATIENCE = 2.0  #: seconds before a progress bar appears
@@ -112,6 +115,12 @@ def write_columns(table: Table, path: Path) -> None:
     else:
         write_table(table, path)
     note(f"wrote {path}")
+
+
+def limit_data(item: "LimitUse | PlannedLimit") -> dict[str, object]:
+    """A limit and what is used of it, flat; a user's script may know its label as `name`."""
+    rest = {name: value for name, value in item._asdict().items() if name != "limit"}
+    return {"name": item.limit.label, **item.limit._asdict(), **rest}
 
 
 def give(data: object, target: Path | None, in_json: bool, show: Callable[[], None]) -> None:

@@ -11,6 +11,7 @@ from triskele.cli.inputs import AsJson, RobotName, built, number, positive, whol
 from triskele.cli.multibody import used_facts
 from triskele.cli.output import (
     give,
+    limit_data,
     note,
     note_assumptions,
     print_rows,
@@ -209,7 +210,7 @@ def _pairs(texts: Sequence[str] | None, place: str, example: str) -> Iterator[tu
 
 def _margins(given: Given) -> dict[str, float]:
     """The part of each limit to be kept free."""
-    from triskele.planning.limits import KEYS
+    from triskele.dynamics.stated import KEYS
 
     found: dict[str, float] = {}
     for key, text in _pairs(given.get("margin"), "--margin", "rod_force=0.2"):
@@ -354,7 +355,7 @@ def _summary(task: _Task, legs: "list[Replay]") -> dict[str, Any]:
         "there_and_back": len(legs) > 1,
         "gap": max(leg.plan.gap for leg in legs),
         "drives": drives,
-        "limits": [item._asdict() | {"way": way + 1} for way, item in used_limits(plans)],
+        "limits": [limit_data(item) | {"way": way + 1} for way, item in used_limits(plans)],
         "gains": gains(plans),
         "gains_per": _PER[len(legs) - 1],
         "raised_by": 0.1,
@@ -371,8 +372,8 @@ def _replay_summary(task: _Task, legs: "list[Replay]") -> dict[str, Any]:
     return {
         "samples": sum(len(leg.demands.t) for leg in legs) - len(legs) + 1,
         "period": task.period,
-        "worst": None if worst is None else worst._asdict(),
-        "exceeded": [use._asdict() for leg in legs for use in leg.exceeded],
+        "worst": None if worst is None else limit_data(worst),
+        "exceeded": [limit_data(use) for leg in legs for use in leg.exceeded],
         "start_step": max(leg.step for leg in legs),
     }
 
@@ -469,9 +470,9 @@ def _remark(task: _Task, legs: "list[Replay]") -> None:
             others = f", and {len(over) - 1} more limits" if len(over) > 1 else ""
             expected = f"; as expected: {reason}" if reason else ""
             note(
-                f"beyond a limit: in the replay the {use.name} is {use.worst:.4g} {use.unit} at "
-                f"t = {use.time:.4g} s, {100 * (use.use - 1):.1f} % more than allowed{others}"
-                f"{expected}"
+                f"beyond a limit: in the replay the {use.limit.label} is {use.worst:.4g} "
+                f"{use.limit.unit} at t = {use.time:.4g} s, {100 * (use.use - 1):.1f} % more than "
+                f"allowed{others}{expected}"
             )
         if leg.step > 1e-3:
             note("the motion starts with a step of acceleration: no jerk limit holds there")
@@ -498,8 +499,15 @@ def _cells(plan: "Plan") -> int:
 
 
 def _run_data(run: "Run") -> dict[str, Any]:
-    names = {"start": "from", "end": "to", "label": "limit"}
-    return {names.get(name, name): value for name, value in run._asdict().items()}
+    return {
+        "from": run.start,
+        "to": run.end,
+        "limit": run.limit.label,
+        "key": run.limit.key,
+        "part": run.limit.part,
+        "lasts": run.lasts,
+        "whole": run.whole,
+    }
 
 
 def _drawn(

@@ -13,6 +13,7 @@ Loads come from the balance of every body (`reactions.py`), so that they exist f
 Loads of flange and payload are in the axes of the platform, which for a Delta are those of O.
 """
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import equinox as eqx
@@ -96,9 +97,16 @@ class MotionDemands(NamedTuple):
 
 
 def torques(
-    robot: Robot, motion: Motion, payload: Payload | str | None = None, *, friction: bool = True
+    robot: Robot,
+    motion: Motion,
+    payload: Payload | str | None = None,
+    *,
+    friction: bool = True,
+    margins: Mapping[str, float] | None = None,
 ) -> MotionDemands:
     """Efforts and joint loads of `robot` along `motion`, and how near they come to its limits.
+
+    `margins` (parts of 1, by the key of the limit) are kept free in place of that of the file.
 
     >>> import triskele as tk
     >>> robot = tk.load("omron_mini_delta")
@@ -118,7 +126,7 @@ def torques(
         tau = loads.reactions.drive_efforts() + _motors(model, joints)
     t = np.asarray(motion.t)
     carried = named_payload(robot, payload)
-    uses = limit_series(robot, model.mechanism, motion, joints, tau, loads, carried)
+    uses = limit_series(robot, model.mechanism, motion, joints, tau, loads, carried, margins)
     return MotionDemands(t, joints, tau, loads, uses)
 
 

@@ -45,7 +45,8 @@ from scipy.linalg import block_diag, eigh
 from triskele.errors import InputError
 from triskele.flexible.beam import Beam
 from triskele.flexible.robot import FlexibleRobot
-from triskele.kinematics.mechanism import Joint
+from triskele.kinematics.mechanism import AbstractMechanism, Joint
+from triskele.laws.masses import BASE
 from triskele.numerics import Components
 from triskele.spatial.vectors import WORLD, poses_array
 
@@ -123,14 +124,14 @@ def _released(robot: FlexibleRobot, x: Components, ball_joints: bool) -> _Releas
         raise InputError(f"Released links are 'linear/cubic', not '{robot.family}'.")
     mechanism = robot.mechanism
     frames = (WORLD, *mechanism.body_poses(mechanism.inverse(x).components, x))
-    names = ("base", *mechanism.bodies)
+    names = (BASE, *mechanism.bodies)
     poses = dict(zip(names, np.asarray(poses_array(frames)), strict=True))
     bars = _bars(robot, poses)
     n = robot.elements
     links = {**bars, **_rigid_arms(robot, poses, 1 + len(bars) * (n + 1))}
     size = NODE * (1 + len(bars) * (n + 1) + len(links) - len(bars))
     M, K = np.zeros((size, size)), np.zeros((size, size))
-    turned = poses["end_effector" if "end_effector" in poses else "platform"][:, :3]
+    turned = poses[mechanism.carrier][:, :3]
     M[:NODE, :NODE] = _rigid_body(np.asarray(robot.platform), np.eye(3))
     M[:NODE, :NODE] += _rigid_body(np.asarray(robot.carried), turned)
     for bar in bars.values():
@@ -145,35 +146,52 @@ def _released(robot: FlexibleRobot, x: Components, ball_joints: bool) -> _Releas
             index = NODE * node + np.arange(3)
             M[index, index] += lump
     joints = tuple(joint for joint in mechanism.joints() if joint.child in links)
-    for name, arm in links.items():
-        if robot.gears is not None and name.startswith("arm_"):
+    for limb, name in enumerate(_driven(mechanism)):
+        if robot.gears is not None and name in links:
+            arm = links[name]
             index = NODE * arm.first + np.arange(NODE)
             if name not in bars:
                 M[np.ix_(index, index)] += _rigid_body(np.asarray(robot.arm), arm.R)
             about = np.outer(arm.R[:, 1], arm.R[:, 1])
             turns = np.ix_(index[3:], index[3:])
-            M[turns] += float(robot.gears.inertia[int(name[4]) - 1]) * about
-            K[turns] += float(robot.gears.stiffness[int(name[4]) - 1]) * about
+            M[turns] += float(robot.gears.inertia[limb]) * about
+            K[turns] += float(robot.gears.stiffness[limb]) * about
     if ball_joints and mechanism.rod_spacing is not None:
         joints = tuple(j if j.driven else j._replace(kind="spherical") for j in joints)
     turning = robot.gears is not None
-    rows = _joint_rows(joints, poses, links, n, size, turning) + _spin_rows(joints, bars, n, M)
+    ends = _Ends(mechanism.platform, poses, links, n)
+    rows = _joint_rows(joints, ends, size, turning) + _spin_rows(joints, bars, n, M)
     return _Released(M, K, _allowed(np.stack(rows)))
 
 
+def _driven(mechanism: AbstractMechanism) -> list[str]:
+    """The arm of each limb: what its motor turns."""
+    looks = {part.body: part.look for part in mechanism.parts}
+    turned = (joint.child for joint in mechanism.joints() if joint.driven)
+    return [body for body in turned if looks[body] == "arm"]
+
+
+def _limbs(mechanism: AbstractMechanism) -> dict[str, int]:
+    """The limb of each arm, and of each rod that hangs on one, from 0."""
+    arms = {body: limb for limb, body in enumerate(_driven(mechanism))}
+    struts = {strut.body for strut in mechanism.struts}
+    hung = (j for j in mechanism.joints() if j.child in struts and j.parent in arms)
+    return arms | {joint.child: arms[joint.parent] for joint in hung}
+
+
 def _bars(robot: FlexibleRobot, poses: dict[str, Float[np.ndarray, "3 4"]]) -> dict[str, _Bar]:
-    """Links that bend, by name; node 0 is the platform's."""
-    found = {}
-    kinds = [("rod", robot.rod_beam, robot.rod_lumps, robot.mechanism.rod_length)]
+    """Links that bend, by name, rods first; node 0 is the platform's."""
+    mechanism, found = robot.mechanism, {}
+    limbs, arms = _limbs(mechanism), _driven(mechanism)
+    rods = [body for body in mechanism.bodies if body in limbs and body not in arms]
+    kinds = [(rods, robot.rod_beam, robot.rod_lumps, mechanism.rod_length)]
     if robot.arm_beam is not None:
-        kinds += [("arm", robot.arm_beam, robot.arm_lumps, robot.mechanism.arm_length)]
-    for kind, beam, lumps, lengths in kinds:
-        for name in robot.mechanism.bodies:
-            if name.startswith(f"{kind}_"):
-                length = float(lengths[int(name[4]) - 1])
-                first = 1 + len(found) * (robot.elements + 1)
-                pose = poses[name]
-                found[name] = _Bar(beam, np.asarray(lumps), length, pose[:, :3], pose[:, 3], first)
+        kinds += [(arms, robot.arm_beam, robot.arm_lumps, mechanism.arm_length)]
+    for bodies, beam, lumps, lengths in kinds:
+        for name in bodies:
+            length, pose = float(lengths[limbs[name]]), poses[name]
+            first = 1 + len(found) * (robot.elements + 1)
+            found[name] = _Bar(beam, np.asarray(lumps), length, pose[:, :3], pose[:, 3], first)
     return found
 
 
@@ -183,26 +201,30 @@ def _rigid_arms(
     """Rigid arms that turn in soft gears, by name."""
     if robot.gears is None or robot.arm_beam is not None:
         return {}
-    names = [f"arm_{i}" for i in (1, 2, 3)]
     return {
         name: _RigidArm(poses[name][:, :3], poses[name][:, 3], first + k)
-        for k, name in enumerate(names)
+        for k, name in enumerate(_driven(robot.mechanism))
     }
 
 
 # Joints
 
 
+class _Ends(NamedTuple):
+    """What joints hold together."""
+
+    platform: str
+    poses: Mapping[str, Float[np.ndarray, "3 4"]]
+    links: Mapping[str, _Bar | _RigidArm]
+    elements: int
+
+
 def _joint_rows(
-    joints: tuple[Joint, ...],
-    poses: dict[str, Float[np.ndarray, "3 4"]],
-    bars: Mapping[str, _Bar | _RigidArm],
-    elements: int,
-    size: int,
-    turning: bool,
+    joints: tuple[Joint, ...], ends: _Ends, size: int, turning: bool
 ) -> list[Float[np.ndarray, " size"]]:
     """Equation (3) of all joints at the ends of links; drives hold, or are `turning`."""
     rows = []
+    platform, poses, bars, elements = ends
     for joint in joints:
         T, child = poses[joint.parent], bars[joint.child]
         point = T[:, :3] @ np.array(joint.point, float) + T[:, 3]
@@ -212,7 +234,7 @@ def _joint_rows(
         if joint.parent in bars:
             node, place = bars[joint.parent].end(point, elements)
             of_parent = _carried(_six(NODE * node, size), point - place)
-        elif joint.parent == "platform":
+        elif joint.parent == platform:
             of_parent = _carried(_six(0, size), point - T[:, 3])
         relative = of_child - of_parent
         rows += list(relative[:3])

@@ -11,9 +11,9 @@ or the greatest determinant, f = -ln det(Y_r' Y_r) / r (D-optimality). Limits on
 acceleration and torque enter as penalties on what exceeds them. The gradient is exact, by automatic
 differentiation through the regressor.
 
-The best of some random motions is improved step by step, by gradients. What is returned satisfies
-all limits of the robot file, loads of the rods included: if it did not, it would be made smaller
-until it does.
+The best of some random motions is improved step by step, by gradients. Where the limits allow none
+of them, all are made smaller first. What is returned satisfies all limits of the robot file, loads
+of the rods included: if it did not, it would be made smaller until it does.
 A seed determines the motion. Interrupted (Ctrl-C), the search returns the best so far.
 """
 
@@ -25,9 +25,10 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Float
 
 from triskele.description.schema import Limits, Robot
+from triskele.dynamics.inverse import inverse_dynamics
 from triskele.dynamics.limits import LimitUse
 from triskele.dynamics.robot import RigidRobot, rigid
 from triskele.dynamics.torques import torques
@@ -37,14 +38,16 @@ from triskele.identification.probes import box, inside
 from triskele.identification.regressor import (
     own_sections,
     parameter_values,
-    regressor_under_trace,
+    regressor_of_parts,
+    regressor_parts,
     torque_regressor,
 )
+from triskele.kinematics.cycles import joint_motion_along
 from triskele.kinematics.motion import MOST_SAMPLES, Motion
 from triskele.kinematics.reach import slack
 from triskele.laws.drives import drives
 from triskele.laws.friction import FrictionLaw
-from triskele.numerics import AnyArray, Scalar, tabulate
+from triskele.numerics import AnyArray, Scalar, Scalars, spread, tabulate, vjp
 
 CRITERIA = ("condition", "d-optimal")
 SHAPES = ("fourier", "b-spline")
@@ -56,6 +59,9 @@ _SHARPNESS = (1.5, 12.0)  #: s of (1), from the first step to the last
 _ALLOWED = 1e-3  #: excess of what counts as inside
 _LONGEST = 10.0  #: gradient that is taken at its word
 _STEP = 0.02  #: of the search at its beginning, in half widths of the workspace
+_BISECTIONS = 10  #: to how small a part random motions are brought
+#: parts of a motion that are tried until one is within all limits, at last a thousandth
+_PARTS = (*(0.93**k for k in range(13)), *(0.4 * 0.7**k for k in range(18)))
 _PART = 1000  #: poses that are checked at once, as many as for the box
 _DEGREE = 5  #: of B-splines
 _GENTLE = 0.2  #: smoothing of Coulomb friction in the search [rad/s, m/s]
@@ -245,28 +251,67 @@ def _smooth(model: RigidRobot) -> RigidRobot:
     )
 
 
-def _kernel(task: _Task) -> Callable[[Array, Array], tuple[tuple[Array, _Score], Array]]:
-    """f with penalties and its gradient in eta, compiled for one robot.
+class _Kernel:
+    """f with penalties and its gradient in eta.
 
-    The robot's numbers are constants in it.
+    What Y is made of, and its pull-back to the motion, are programs; only what is done with Y,
+    which is little, is compiled by JAX.
     """
-    model, basis = _smooth(task.model), jnp.asarray(task.basis[:3])
+
+    def __init__(self, task: _Task) -> None:
+        self._task = task
+        self._made = eqx.Partial(_made, task.model, task.limits)
+        outer = jax.value_and_grad(eqx.Partial(_outer, task, _smooth(task.model)), has_aux=True)
+        hurried = {"xla_backend_optimization_level": 0}  # it runs a few hundred times only
+        self._outer = jax.jit(outer, compiler_options=hurried)
+
+    def __call__(self, eta: np.ndarray, s: float) -> tuple[tuple[float, "_Score"], np.ndarray]:
+        """Value and scores, and the gradient; `s` is that of (1)."""
+        task, basis = self._task, self._task.basis[:3]
+        states = tuple(_poses(task, eta, basis))
+        made = [_columns(part, len(states[0])) for part in tabulate(self._made)(*states)]
+        (value, score), forces = self._outer(made, s)
+        weights = np.concatenate([np.asarray(force) for force in forces], axis=1)
+        pulled = tabulate(eqx.Partial(_pulled, self._made))(*states, weights)
+        pairs = zip(basis, pulled, strict=True)
+        gradient = sum(order.T @ (np.stack(part, axis=-1) * task.half) for order, part in pairs)
+        return (float(value), score), np.ravel(gradient)
+
+
+def _made(model: RigidRobot, limits: Limits, x: Scalars, xd: Scalars, xdd: Scalars) -> tuple:
+    """What Y is made of at one sample, and the slack of its pose."""
+    parts = regressor_parts(model, x, xd, xdd)
+    return (*parts, (slack(model.mechanism, limits, x, guaranteed=True),))
+
+
+def _pulled(
+    made: Callable[..., tuple], x: Scalars, xd: Scalars, xdd: Scalars, weights: Scalars
+) -> tuple[Scalars, Scalars, Scalars]:
+    """Derivative of the sum of all that is `made`, weighted, by the state of motion."""
+
+    def flat(x: Scalars, xd: Scalars, xdd: Scalars) -> Scalars:
+        return tuple(spread(part, x[0]) for group in made(x, xd, xdd) for part in group)
+
+    return vjp(flat, x, xd, xdd)[1](tuple(weights))
+
+
+def _columns(part: Scalars, rows: int) -> np.ndarray:
+    """(N, k) of what `tabulate` returns for a group, which may be empty."""
+    return np.stack(part, axis=-1) if part else np.zeros((rows, 0))
+
+
+def _outer(task: _Task, smooth: RigidRobot, made: list, s: Scalar) -> tuple[Scalar, "_Score"]:
+    """f with penalties, of what is `made` at all samples."""
+    *parts, room = made
     limits = [_KEPT * jnp.asarray(m) for m in (task.speeds, task.accelerations, task.efforts)]
-
-    def total(eta: Float[AnyArray, " k"], s: Scalar) -> tuple[Scalar, _Score]:
-        moved = basis @ (eta.reshape(basis.shape[2], -1) * task.half[None])
-        x = moved[0] + task.middle[None]
-        Y, qd, qdd = regressor_under_trace(model, x, moved[1], moved[2], task.distinct)
-        f, condition = _criterion(Y[:, :, jnp.asarray(task.picked)], task.criterion, s)
-        excess = jnp.zeros(())
-        for series, most in zip((qd, qdd, Y @ task.values), limits, strict=True):
-            excess += jnp.sum(jnp.maximum(jnp.abs(series) / most[None] - 1, 0.0) ** 2)
-        kept = slack(model.mechanism, task.limits, tuple(x.T), guaranteed=True)
-        excess += jnp.sum((jnp.maximum(2 * task.room - kept, 0.0) / (10 * task.room)) ** 2)
-        return f + _PENALTY * excess, _Score(condition, f, excess)
-
-    hurried = {"xla_backend_optimization_level": 0}  # it runs a few hundred times only
-    return jax.jit(jax.value_and_grad(total, has_aux=True), compiler_options=hurried)
+    Y, qd, qdd = regressor_of_parts(smooth, parts, task.distinct)
+    f, condition = _criterion(Y[:, :, jnp.asarray(task.picked)], task.criterion, s)
+    excess = jnp.zeros(())
+    for series, most in zip((qd, qdd, Y @ task.values), limits, strict=True):
+        excess += jnp.sum(jnp.maximum(jnp.abs(series) / most[None] - 1, 0.0) ** 2)
+    short = jnp.maximum(2 * task.room - room, 0.0) / (10 * task.room)
+    excess += jnp.sum(short**2)
+    return f + _PENALTY * excess, _Score(condition, f, excess)
 
 
 def _criterion(Y: Float[AnyArray, "N n r"], criterion: str, s: Scalar) -> tuple[Scalar, Scalar]:
@@ -287,13 +332,13 @@ def _search(
     task: _Task, seed: int, steps: int, tries: int, progress: Progress | None
 ) -> tuple[np.ndarray, list[float], bool]:
     """The best eta, the history of the best so far, and whether it was interrupted."""
-    random, kernel = np.random.default_rng(seed), _kernel(task)
+    random, kernel = np.random.default_rng(seed), _Kernel(task)
     best: list = [np.inf, _drawn(task, random)]
     history: list[float] = []
 
     def scored(eta: np.ndarray, part: float) -> tuple[float, np.ndarray]:
-        s = jnp.asarray(_SHARPNESS[0] * (_SHARPNESS[1] / _SHARPNESS[0]) ** part)
-        (value, score), gradient = kernel(jnp.asarray(eta), s)
+        s = _SHARPNESS[0] * (_SHARPNESS[1] / _SHARPNESS[0]) ** part
+        (value, score), gradient = kernel(eta, s)
         figure = float(score.condition if task.criterion == "condition" else score.criterion)
         if float(score.excess) < _ALLOWED and figure < best[0]:
             best[:] = [figure, eta.copy()]
@@ -303,16 +348,26 @@ def _search(
         return float(value), np.asarray(gradient)
 
     try:
-        draws = [_drawn(task, random) for _ in range(tries)]
-        eta = draws[int(np.argmin([scored(draw, 0.0)[0] for draw in draws]))]
-        _descended(lambda eta, part: scored(eta, part)[1], eta, steps)
+        draws = np.array([_drawn(task, random) for _ in range(tries)])
+        parts = np.ones(tries)
+        if not _within(task, draws).any():
+            parts = _allowed_parts(task, draws)
+            draws *= parts[:, None]
+        chosen = int(np.argmin([scored(draw, 0.0)[0] for draw in draws]))
+        if best[0] == np.inf:
+            best[1] = draws[chosen]
+        step = _STEP * parts[chosen]
+        _descended(lambda eta, part: scored(eta, part)[1], draws[chosen], steps, step)
     except KeyboardInterrupt:
         return best[1], history, True
     return best[1], history, False
 
 
 def _descended(
-    gradient: Callable[[np.ndarray, float], np.ndarray], eta: np.ndarray, steps: int
+    gradient: Callable[[np.ndarray, float], np.ndarray],
+    eta: np.ndarray,
+    steps: int,
+    longest: float = _STEP,
 ) -> None:
     """Steps of Adam (Kingma and Ba, 2015), which fade; `gradient` remembers what is best."""
     mean, square = np.zeros(eta.shape), np.zeros(eta.shape)
@@ -322,17 +377,43 @@ def _descended(
         g = np.nan_to_num(g) / max(1.0, float(np.linalg.norm(g)) / _LONGEST)
         mean, square = 0.9 * mean + 0.1 * g, 0.99 * square + 0.01 * g**2
         step = mean / (1 - 0.9**k) / (np.sqrt(square / (1 - 0.99**k)) + 1e-9)
-        eta = eta - _STEP * (1 - part + 0.02) * step
+        eta = eta - longest * (1 - part + 0.02) * step
 
 
 def _drawn(task: _Task, random: np.random.Generator) -> np.ndarray:
-    """A random motion that keeps to the middle of the box, and to speeds and accelerations."""
+    """A random motion that keeps to the middle of the box."""
     k = task.basis.shape[2]
     eta = random.normal(size=(k, len(task.half)))
     eta[0] = 0.0
     moved = np.abs(task.basis[0] @ eta).max(axis=0)
     eta *= random.uniform(0.3, 0.7) / np.maximum(moved, 1e-9)
     return eta.ravel()
+
+
+def _allowed_parts(task: _Task, draws: np.ndarray) -> np.ndarray:
+    """To what part of each motion, at most 1, the limits of the search allow it, by bisection."""
+    low, high = np.zeros(len(draws)), np.ones(len(draws))
+    for _ in range(_BISECTIONS):
+        middle = (low + high) / 2
+        allowed = _within(task, middle[:, None] * draws)
+        low, high = np.where(allowed, middle, low), np.where(allowed, high, middle)
+    return np.where(low > 0, low, high)
+
+
+def _within(task: _Task, draws: np.ndarray) -> np.ndarray:
+    """Whether each motion keeps to the limits of the search, sample by sample."""
+    mechanism, count = task.model.mechanism, len(draws)
+    moved = np.concatenate([_poses(task, eta, task.basis) for eta in draws], axis=1)
+    t, names = jnp.arange(1.0 * moved.shape[1]), mechanism.platform_coordinates
+    motion = Motion(t, *map(jnp.asarray, moved), coordinates=names)
+    joints = joint_motion_along(mechanism, motion)
+    tau = tabulate(eqx.Partial(inverse_dynamics, task.model))(*moved[:3])
+    allowed = task.speeds, task.accelerations, task.efforts
+    series = joints.qd, joints.qdd, np.stack(tau, axis=-1)
+    uses = [np.abs(np.asarray(y)) / most for y, most in zip(series, allowed, strict=True)]
+    law = tabulate(eqx.Partial(slack, mechanism, task.limits, guaranteed=True))
+    kept = (np.max(uses, axis=(0, 2)) <= _KEPT) & (np.asarray(law(moved[0])) >= 2 * task.room)
+    return kept.reshape(count, -1).all(axis=1)
 
 
 def _finished(
@@ -346,30 +427,61 @@ def _finished(
     interrupted: bool,
 ) -> Excitation:
     """The motion in all its samples, made smaller until no limit is exceeded."""
-    coordinates = task.model.mechanism.platform_coordinates
-    room = tabulate(eqx.Partial(slack, task.model.mechanism, task.limits, guaranteed=True))
-    for _ in range(12):
-        moved = _poses(task, eta, basis)
-        motion = Motion(jnp.asarray(t), *map(jnp.asarray, moved), coordinates=coordinates)
-        parts = np.array_split(moved[0], -(-len(t) // _PART))
-        within = all((np.asarray(room(part)) >= 0).all() for part in parts)
-        demands = torques(robot, motion) if within else None
-        if demands is not None and not any(limit.exceeded for limit in demands.limits):
-            break
-        eta = 0.93 * eta
-    else:
-        raise OutOfReach(
-            "No motion was found that keeps to the limits of the robot; make it longer."
-        )
-    Y = torque_regressor(task.model, *moved[:3], distinct=task.distinct)
+    found = _shrunk(robot, task, eta, t, basis)
+    Y = torque_regressor(task.model, *found.moved[:3], distinct=task.distinct)
     rows = Y.rows[:, task.picked]
     values = np.linalg.svd(rows / np.linalg.norm(rows, axis=0), compute_uv=False)
     return Excitation(
-        motion,
+        found.motion,
         criterion,
         float(values[0] / values[-1]),
         len(task.picked),
-        demands.limits,
+        found.uses,
         history,
         interrupted,
+    )
+
+
+class _Tried(NamedTuple):
+    """A motion in all its samples, and what it uses of the limits."""
+
+    moved: np.ndarray  #: x and its derivatives
+    motion: Motion
+    uses: tuple[LimitUse, ...]  #: none out of reach
+    allowed: bool
+
+
+def _shrunk(robot: Robot, task: _Task, eta: np.ndarray, t: np.ndarray, basis: np.ndarray) -> _Tried:
+    """The motion, made as small as its limits ask."""
+    whole, *parts, least = (lambda p=p: _tried(robot, task, p * eta, t, basis) for p in _PARTS)
+    found = whole()
+    if found.allowed:
+        return found
+    smallest = least()
+    if not smallest.allowed:
+        raise OutOfReach(_why_none(smallest.uses))
+    return next((found for part in parts if (found := part()).allowed), smallest)
+
+
+def _tried(robot: Robot, task: _Task, eta: np.ndarray, t: np.ndarray, basis: np.ndarray) -> _Tried:
+    mechanism, moved = task.model.mechanism, _poses(task, eta, basis)
+    room = tabulate(eqx.Partial(slack, mechanism, task.limits, guaranteed=True))
+    names = mechanism.platform_coordinates
+    motion = Motion(jnp.asarray(t), *map(jnp.asarray, moved), coordinates=names)
+    parts = np.array_split(moved[0], -(-len(t) // _PART))
+    if not all((np.asarray(room(part)) >= 0).all() for part in parts):
+        return _Tried(moved, motion, (), False)
+    uses = torques(robot, motion).limits
+    return _Tried(moved, motion, uses, not any(use.exceeded for use in uses))
+
+
+def _why_none(uses: tuple[LimitUse, ...]) -> str:
+    """The sentence that names what forbids even the smallest motion."""
+    if not uses:
+        return "Even the smallest motion leaves the reach of the robot: see `triskele check`."
+    (limit, allowed, worst, *_), *_ = uses
+    return (
+        f"Even the smallest motion asks for {worst:.4g} {limit.unit} where {allowed:.4g} "
+        f"{limit.unit} are allowed: the {limit.label} ({limit.key}) forbids all motions about the "
+        "middle of the workspace."
     )

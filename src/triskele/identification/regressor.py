@@ -243,23 +243,18 @@ def _moments(part: str, look: Look) -> list[Parameter]:
     return [Parameter(part, *pair, late if pair[0] == "m" else first) for pair in named]
 
 
-def regressor_under_trace(
-    robot: RigidRobot,
-    x: Float[AnyArray, "N m"],
-    xd: Float[AnyArray, "N m"],
-    xdd: Float[AnyArray, "N m"],
-    distinct: Sequence[str] = (),
+def regressor_parts(robot: RigidRobot, x: Scalars, xd: Scalars, xdd: Scalars) -> tuple:
+    """What Y is made of at one sample, group by group; a kernel for `tabulate`."""
+    return _parts(robot, False, x, xd, xdd)
+
+
+def regressor_of_parts(
+    robot: RigidRobot, parts: Sequence[Float[AnyArray, "N _"]], distinct: Sequence[str] = ()
 ) -> tuple[Float[AnyArray, "N n p"], Float[AnyArray, "N n"], Float[AnyArray, "N n"]]:
-    """Y, qd and qdd in JAX, all samples at once: what a search for motions differentiates."""
-    found = _parts(robot, False, tuple(x.T), tuple(xd.T), tuple(xdd.T))
-    parts = _Parts(*(_table(part, len(x)) for part in found))
-    matrix, _, _ = _assembled(robot, parts, groups(robot.mechanism, distinct), False, True)
-    return jnp.asarray(matrix), jnp.asarray(parts.qd), jnp.asarray(parts.qdd)
-
-
-def _table(components: Scalars, rows: int) -> Float[AnyArray, "N k"]:
-    spread = [jnp.broadcast_to(jnp.asarray(c, float), (rows,)) for c in components]
-    return jnp.stack(spread, axis=-1) if spread else jnp.zeros((rows, 0))
+    """Y, qd and qdd of all samples, in JAX: what a search for motions differentiates."""
+    found = _Parts(*parts)
+    matrix, _, _ = _assembled(robot, found, groups(robot.mechanism, distinct), False, True)
+    return jnp.asarray(matrix), jnp.asarray(found.qd), jnp.asarray(found.qdd)
 
 
 def _parts(

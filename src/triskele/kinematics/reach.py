@@ -15,6 +15,7 @@ from jaxtyping import Float
 from triskele.description.schema import Limits
 from triskele.errors import OutOfReach
 from triskele.kinematics.fit import ranges
+from triskele.kinematics.limits import Limit, passive_limit, position_limit
 from triskele.kinematics.mechanism import AbstractMechanism
 from triskele.kinematics.singularity import singularity_margins
 from triskele.numerics import AnyArray, Components, Scalar, Scalars, atan2, minimum, safe_sqrt
@@ -25,10 +26,9 @@ class Slack(NamedTuple):
 
     reason: str  #: why a pose is refused; {value} stands for what it would need
     room: Scalar  #: positive inside
-    value: Scalar  #: in `unit`
-    unit: str
-    name: str  #: what is limited, such as "position of q1"
-    size: Scalar = 1.0  #: what a room of one is, in `unit`
+    value: Scalar  #: in the unit of the limit
+    limit: Limit
+    size: Scalar = 1.0  #: what a room of one is, in the unit of the limit
 
 
 def slacks(
@@ -43,7 +43,7 @@ def slacks(
     solution = mechanism.inverse(x)
     q = solution.components
     found = [
-        Slack(f"leg {i} cannot reach (margin {{value}})", margin, margin, "1", f"reach of leg {i}")
+        Slack(f"leg {i} cannot reach (margin {{value}})", margin, margin, _reach(i))
         for i, margin in enumerate(solution.margins, 1)
     ]
     size = mechanism.size
@@ -61,15 +61,23 @@ def slacks(
             f"leg {i} is stretched or folded (type 1 margin {{value}})",
             m - least,
             m,
-            "1",
-            f"type 1 margin of leg {i}",
+            _singular(limits, f"leg {i}", f"type 1 margin of leg {i}"),
         )
         for i, m in enumerate(margins.type1[:legs], 1)
     ]
     m = margins.type2
     reason = "the platform loses stiffness (type 2 margin {value})"
-    found.append(Slack(reason, m - least, m, "1", "type 2 margin of the platform"))
+    limit = _singular(limits, "platform", "type 2 margin of the platform")
+    found.append(Slack(reason, m - least, m, limit))
     return tuple(found)
+
+
+def _reach(leg: int) -> Limit:
+    return Limit("reach", f"leg {leg}", f"reach of leg {leg}", "1", 0.0)
+
+
+def _singular(limits: Limits, part: str, label: str) -> Limit:
+    return Limit("singularity_margin", part, label, "1", limits.singularity_margin)
 
 
 def slack(
@@ -90,7 +98,7 @@ def worst_slack(
     worst = nearest_limit(mechanism, limits, x)
     if float(np.asarray(worst.room)) >= 0:
         return None
-    return worst.reason.format(value=shown_room(worst.value, worst.unit))
+    return worst.reason.format(value=shown_room(worst.value, worst.limit.unit))
 
 
 def nearest_limit(mechanism: AbstractMechanism, limits: Limits, x: Float[AnyArray, " m"]) -> Slack:
@@ -106,7 +114,7 @@ def nearest_limit(mechanism: AbstractMechanism, limits: Limits, x: Float[AnyArra
 def room_in_words(item: Slack) -> str:
     """What is left under a limit, in its own unit, angles in degrees; of a margin, the number."""
     room = float(np.asarray(item.room)) * float(np.asarray(item.size))
-    return f"{shown_room(room, item.unit)} to the limit of the {item.name}"
+    return f"{shown_room(room, item.limit.unit)} to the limit of the {item.limit.label}"
 
 
 def shown_room(value: Scalar, unit: str) -> str:
@@ -138,8 +146,7 @@ def _joint_slacks(
         room = minimum(value - allowed[0], allowed[1] - value) / unit
         span = _span(allowed, coordinate.unit)
         reason = f"{coordinate.name} would be {{value}}, allowed is {span}"
-        name = f"position of {coordinate.name}"
-        found.append(Slack(reason, room, value, coordinate.unit, name, unit))
+        found.append(Slack(reason, room, value, position_limit(coordinate, allowed), unit))
     return found
 
 
@@ -156,9 +163,10 @@ def _passive_slacks(
     for coordinate, value in zip(
         mechanism.passive_coordinates, mechanism.passive(q, x), strict=True
     ):
-        allowed = getattr(limits, coordinate.limit or "-", None)
-        if allowed is None:
+        limit = passive_limit(limits, coordinate)
+        if limit is None:
             continue
+        allowed = limit.allowed
         reason = f"the {coordinate.label} would be {{value}}"
         if isinstance(allowed, tuple):
             low, high = allowed
@@ -169,7 +177,7 @@ def _passive_slacks(
             room = allowed - abs(value)
             reason += f", allowed is at most {np.degrees(allowed):.4g} deg"
             unit = 1.0
-        found.append(Slack(reason, room, value, coordinate.unit, coordinate.label, unit))
+        found.append(Slack(reason, room, value, limit, unit))
     return found
 
 
@@ -180,7 +188,8 @@ def _platform_slacks(mechanism: AbstractMechanism, limits: Limits, x: Components
     tilt = atan2(safe_sqrt(z[0] * z[0] + z[1] * z[1]), z[2])
     most = np.degrees(limits.platform_tilt)
     reason = f"the platform would tilt by {{value}}, allowed is {most:.4g} deg"
-    return [Slack(reason, limits.platform_tilt - tilt, tilt, "rad", "tilt of the platform")]
+    limit = Limit("platform_tilt", "", "tilt of the platform", "rad", limits.platform_tilt)
+    return [Slack(reason, limits.platform_tilt - tilt, tilt, limit)]
 
 
 def _cylinder_slacks(
@@ -191,10 +200,14 @@ def _cylinder_slacks(
         radius = safe_sqrt(pose.p[0] * pose.p[0] + pose.p[1] * pose.p[1])
         reason = f"{{value}} from the axis, the workspace ends at {limits.workspace_radius:g} m"
         room = (limits.workspace_radius - radius) / size
-        found.append(Slack(reason, room, radius, "m", "radius of the workspace", size))
+        label, allowed = "radius of the workspace", limits.workspace_radius
+        limit = Limit("workspace_radius", "", label, "m", allowed)
+        found.append(Slack(reason, room, radius, limit, size))
     if limits.workspace_height is not None:
         low, high = limits.workspace_height
         room = minimum(pose.p[2] - low, high - pose.p[2]) / size
         reason = f"height {{value}} is outside the workspace, {low:g} to {high:g} m"
-        found.append(Slack(reason, room, pose.p[2], "m", "height of the workspace", size))
+        label, allowed = "height of the workspace", limits.workspace_height
+        limit = Limit("workspace_height", "", label, "m", allowed)
+        found.append(Slack(reason, room, pose.p[2], limit, size))
     return found

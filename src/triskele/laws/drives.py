@@ -83,6 +83,14 @@ class Drive(NamedTuple):
         return None if self.motor is None else joint_speed(self.motor)
 
     @property
+    def corner(self) -> float | None:
+        """The part of the motor's peak speed up to which it has its peak torque; None: all."""
+        motor = self.motor
+        if motor is None or motor.corner_speed is None or motor.peak_speed is None:
+            return None
+        return motor.corner_speed / motor.peak_speed
+
+    @property
     def stiffness(self) -> float | None:
         """Stiffness of the coupling at the joint, i^2 kt [N m/rad or N/m]; None if it is rigid."""
         i = self.ratio

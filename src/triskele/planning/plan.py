@@ -25,6 +25,7 @@ from jaxtyping import Float
 from triskele.description.schema import Payload, Robot
 from triskele.errors import InputError, UnknownName, did_you_mean
 from triskele.kinematics.coordinates import Coordinates
+from triskele.kinematics.limits import Limit
 from triskele.kinematics.motion import Motion
 from triskele.kinematics.path import AbstractPath, derivatives_along, positive
 from triskele.laws.masses import named_payload
@@ -75,7 +76,7 @@ class Plan:
     s: Series  #: points at which limits were asked for
     speed: Series  #: sd there [1/s]
     fastest: Series  #: the maximum velocity curve there [1/s]
-    binding: tuple[str, ...]  #: label of the limit that binds there, "" if none
+    binding: tuple[Limit | None, ...]  #: what binds there
     runs: tuple[Run, ...]  #: where each limit binds; those over the whole motion come first
     gap: float  #: bound on what the solver left, as a part of the duration
     friction: bool
@@ -94,7 +95,8 @@ class Plan:
         for item in self.limits:
             if item.price is None:
                 return {}
-            found[item.key] = found.get(item.key, 0.0) - 0.1 * item.price
+            key = item.limit.key
+            found[key] = found.get(key, 0.0) - 0.1 * item.price
         return dict(sorted(found.items(), key=lambda pair: -pair[1]))
 
     def motion(self, *, rate: float | None = None, period: float | None = None) -> Motion:
@@ -219,7 +221,7 @@ class _Solved(NamedTuple):
     grid: _Grid
     geometry: Geometry
     rows: Rows
-    averages: list[tuple[Column, Average]]
+    averages: list[tuple[Limit, Average]]
     found: Solution
 
 
@@ -341,7 +343,7 @@ def _plan(
     """All of it together."""
     nodes, times = profile.when()
     throughout = tuple(
-        Run(0.0, 1.0, item.label, float(times[-1]), whole=True)
+        Run(0.0, 1.0, item.limit, float(times[-1]), whole=True)
         for item in limits
         if item.whole_binds
     )

@@ -64,32 +64,20 @@ class Replay(NamedTuple):
 def replay(found: Plan, *, rate: float | None = None, period: float | None = None) -> Replay:
     """What the samples of a plan take, at `rate` [Hz] or every `period` [s]."""
     motion = found.motion(rate=rate, period=period)
-    limits = found.robot.limits
-    margin = found.margins.get("peak_torque", limits.margin)
-    kept = limits.model_copy(update={"margin": margin})
-    robot = found.robot.model_copy(update={"limits": kept})
     cases = [
-        torques(robot, motion, case, friction=found.friction)
+        torques(found.robot, motion, case, friction=found.friction, margins=found.margins)
         for case in payload_cases(found.payload)
     ]
     means = _means(found, motion, cases[0])
-    names = {f"RMS {effort}": k for k, effort in enumerate(_effort_names(found.robot))}
-    allowed = {(item.label, item.unit): item.allowed for item in found.limits}
+    joints = (c.name for c in build(found.robot).joint_coordinates)
+    averages = dict(zip(joints, means.tolist(), strict=True))
     uses = []
     for use in (use for demands in cases for use in demands.limits):
-        if use.name in names:
-            mean = float(means[names[use.name]])
+        if use.limit.key == "continuous_torque":
+            mean = averages[use.limit.part]
             use = use._replace(worst=mean, use=mean / use.allowed)
-        limit = allowed.get((use.name, use.unit))
-        if limit is not None:
-            use = use._replace(allowed=limit, use=use.use * use.allowed / limit)
         uses.append(use)
     return Replay(found, motion, cases[0], tightest(uses), means)
-
-
-def _effort_names(robot: Robot) -> list[str]:
-    words = ("force" if drive.sliding else "torque" for drive in drives(robot, build(robot)))
-    return [f"{word} of motor {k + 1}" for k, word in enumerate(words)]
 
 
 def _means(found: Plan, motion: Motion, demands: MotionDemands) -> Float[np.ndarray, " n"]:
@@ -128,17 +116,18 @@ def gains(plans: Sequence[Plan]) -> dict[str, float]:
 
 def used_limits(plans: Sequence[Plan]) -> list[tuple[int, PlannedLimit]]:
     """Each limit on the way that uses it most, that way from 0, with its price on all ways."""
-    worst: dict[str, tuple[int, PlannedLimit]] = {}
-    prices: dict[str, float | None] = {}
+    worst: dict[tuple, tuple[int, PlannedLimit]] = {}
+    prices: dict[tuple, float | None] = {}
     for way, found in enumerate(plans):
         for item in found.limits:
-            if item.label not in worst or worst[item.label][1].use < item.use:
-                worst[item.label] = way, item
-            so_far = prices.get(item.label, 0.0)
-            prices[item.label] = (
-                None if item.price is None or so_far is None else so_far + item.price
-            )
-    found = [(way, item._replace(price=prices[item.label])) for way, item in worst.values()]
+            key = item.limit.identity
+            if key not in worst or worst[key][1].use < item.use:
+                worst[key] = way, item
+            so_far = prices.get(key, 0.0)
+            prices[key] = None if item.price is None or so_far is None else so_far + item.price
+    found = [
+        (way, item._replace(price=prices[item.limit.identity])) for way, item in worst.values()
+    ]
     return sorted(found, key=lambda pair: (-round(pair[1].use, 6), pair[1].price or 0.0))
 
 

@@ -14,7 +14,9 @@ from jaxtyping import Float
 
 from triskele.description.schema import Payload, Robot
 from triskele.dynamics.robot import RigidRobot, rigid
+from triskele.dynamics.stated import Stated
 from triskele.errors import InputError, OutOfReach
+from triskele.kinematics.limits import Limit
 from triskele.kinematics.mechanism import AbstractMechanism
 from triskele.kinematics.path import AbstractPath, derivatives_along
 from triskele.kinematics.reach import slack, worst_slack
@@ -30,12 +32,10 @@ from triskele.planning.demands import (
     load_model,
 )
 from triskele.planning.limits import (
-    Allowance,
-    Column,
     Rows,
     allowance,
-    effort_of,
     limit_rows,
+    needs,
     payload_cases,
 )
 from triskele.planning.problem import Average
@@ -55,7 +55,7 @@ class Task:
     path: AbstractPath
     payload: Payload | None
     method: str
-    allowed: Allowance
+    allowed: Stated
     cases: tuple[RigidRobot, ...]  #: without friction, one for each extreme of the payload
     friction: bool  #: asked for
     rubbing: RigidRobot | None  #: friction alone, where it matters
@@ -82,7 +82,7 @@ class Task:
             limits = limits.model_copy(update={"joint_jerk": None, "torque_rate": None})
         bounded = robot.model_copy(update={"limits": limits})
         allowed = allowance(bounded, cases[0].mechanism, payload, margins)
-        needs, moving = allowed.needs(), rigid(robot, payload, friction=friction)
+        needed, moving = needs(allowed), rigid(robot, payload, friction=friction)
         rubs = (*moving.drive_friction, *moving.passive_friction, moving.ball_friction)
         return cls(
             robot=robot,
@@ -92,8 +92,8 @@ class Task:
             allowed=allowed,
             cases=cases,
             friction=friction,
-            rubbing=friction_alone(moving) if needs and any(rubs) else None,
-            model=load_model(cases[0], needs, loads),
+            rubbing=friction_alone(moving) if needed and any(rubs) else None,
+            model=load_model(cases[0], needed, loads),
             dwell=dwell,
             margins=dict(margins or {}),
         )
@@ -161,18 +161,15 @@ class Task:
 
     def averages(
         self, geometry: Geometry, cases: list[dict[str, Affine]], rubbing: Mapping[str, Affine]
-    ) -> list[tuple[Column, Average]]:
+    ) -> list[tuple[Limit, Average]]:
         """RMS efforts, of the payload as it is, at the points of a quadrature."""
         found = []
         efforts = _sum(cases[0]["effort"], rubbing.get("effort"))
-        limits = self.allowed.of_drives("continuous_torque")
-        for k, (drive, limit) in enumerate(zip(self.allowed.drives, limits, strict=True)):
+        for k, limit in enumerate(self.allowed.of_drives("continuous_torque")):
             if limit is not None:
-                label, unit = f"RMS {effort_of(drive, k)}", drive.effort_unit
-                column = Column("continuous_torque", label, unit, limit)
-                a, b, c = (part[:, k] / limit for part in efforts)
-                idle = float(cases[0]["effort"].c[-1, k]) / limit
-                found.append((column, Average(a, b, c, self.dwell, idle)))
+                a, b, c = (part[:, k] / limit.most for part in efforts)
+                idle = float(cases[0]["effort"].c[-1, k]) / limit.most
+                found.append((limit, Average(a, b, c, self.dwell, idle)))
         return found
 
 
@@ -273,20 +270,20 @@ def check_standing(geometry: Geometry, rows: Rows) -> None:
     if uses.size and uses.max() >= 1:
         point, k = np.unravel_index(uses.argmax(), uses.shape)
         columns = rows.columns[:count] + rows.columns[len(rows.columns) - room.shape[1] :]
-        column = columns[int(k)]
+        limit = columns[int(k)].limit
         raise InputError(
-            f"Even at rest {place(geometry.s[point], geometry.r[0][point])} the {column.label} is "
-            f"{uses[point, k] * column.allowed:.4g} {column.unit}, and {column.allowed:.4g} "
-            f"{column.unit} are allowed ({column.key}): this payload cannot be carried there."
+            f"Even at rest {place(geometry.s[point], geometry.r[0][point])} the {limit.label} is "
+            f"{uses[point, k] * limit.most:.4g} {limit.unit}, and {limit.most:.4g} "
+            f"{limit.unit} are allowed ({limit.key}): this payload cannot be carried there."
         )
 
 
-def check_averages(averages: list[tuple[Column, Average]]) -> None:
+def check_averages(averages: list[tuple[Limit, Average]]) -> None:
     """Raise the sentence if a motor cannot even hold still for long."""
-    for column, item in averages:
+    for limit, item in averages:
         if np.mean(item.c**2) >= 1:
             raise InputError(
-                f"Even at rest the {column.label} is "
-                f"{np.sqrt(np.mean(item.c**2)) * column.allowed:.4g} {column.unit}, and "
-                f"{column.allowed:.4g} {column.unit} are allowed (continuous_torque)."
+                f"Even at rest the {limit.label} is "
+                f"{np.sqrt(np.mean(item.c**2)) * limit.most:.4g} {limit.unit}, and "
+                f"{limit.most:.4g} {limit.unit} are allowed ({limit.key})."
             )

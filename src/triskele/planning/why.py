@@ -21,6 +21,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float
 
+from triskele.kinematics.limits import Limit
 from triskele.planning.limits import Column, Rows
 from triskele.planning.problem import Average, Solution
 from triskele.planning.reachability import maximum_speed
@@ -35,10 +36,7 @@ _SPEEDS = ("joint_speed", "peak_speed")  #: limits that enter squared
 class PlannedLimit(NamedTuple):
     """One limit along a plan."""
 
-    key: str  #: its name in the robot file
-    label: str
-    unit: str
-    allowed: float  #: the margin taken off
+    limit: Limit
     use: float  #: at most, 1 is at the limit
     s: float  #: where; 1 if it is over the whole motion
     price: float | None  #: d duration / d ln(limit) [s], never positive; None: not known
@@ -55,7 +53,7 @@ class Run(NamedTuple):
 
     start: float  #: s
     end: float  #: s
-    label: str
+    limit: Limit
     lasts: float = 0.0  #: [s]
     whole: bool = False  #: an average over the whole motion, which binds as a whole
 
@@ -65,7 +63,7 @@ def uses(rows: Rows, x: Series, u: Series, w: Series) -> Float[np.ndarray, "N co
     x, u, w, root = x[:, None], u[:, None], w[:, None], np.sqrt(x)[:, None]
     p = rows.two_sided
     plain = np.abs(p.a * u + p.b * x + p.c) + p.e * root
-    speeds = [column.key in _SPEEDS for column in rows.columns[: plain.shape[1]]]
+    speeds = [column.limit.key in _SPEEDS for column in rows.columns[: plain.shape[1]]]
     plain[:, speeds] = np.sqrt(plain[:, speeds])
     p = rows.third_order
     third = np.abs(p.a * w + p.b * u + p.c * x + p.d) * root
@@ -83,24 +81,23 @@ def price_of_each(
         return None
     k2, k3 = rows.two_sided.a.shape[1], rows.third_order.a.shape[1]
     up, down, rising, falling, norms = np.split(found.price, np.cumsum([k2, k2, k3, k3]), axis=1)
-    speeds = np.array([column.key in _SPEEDS for column in rows.columns[:k2]], bool)
+    speeds = np.array([column.limit.key in _SPEEDS for column in rows.columns[:k2]], bool)
     _, third, sizes = np.split(used, np.cumsum([k2, k3]), axis=1)
     x, u, _ = (part[:, None] for part in motion)
     p, lam = rows.two_sided, up + down
     plain = np.abs(p.a * u + p.b * x + p.c) * np.where(speeds, 2.0, 1.0)
     shares = lam * plain, (rising + falling) * third * found.scale[:, None], norms * sizes
     prices = -np.sum(np.concatenate(shares, axis=1), axis=0)
-    labels = [column.label for column in rows.columns]
-    for k, column in enumerate(rows.columns[:k2]):
-        if column.falling is not None:  # (2)
-            speed, corner = column.falling
+    places = {column.limit.identity: k for k, column in enumerate(rows.columns)}
+    for k, (limit, corner) in enumerate(rows.columns[:k2]):
+        if corner is not None:  # (2)
             share = p.e[:, k] * np.sqrt(x[:, 0]) - plain[:, k] * corner / (1 - corner)
-            prices[labels.index(speed)] -= lam[:, k] @ share
+            prices[places["peak_speed", limit.part, False]] -= lam[:, k] @ share
     return prices
 
 
 def average_limit(
-    column: Column, item: Average, motion: tuple[Series, Series, Series], price: float | None
+    limit: Limit, item: Average, motion: tuple[Series, Series, Series], price: float | None
 ) -> PlannedLimit:
     """The limit of a mean over the motion; `motion` are x, u and ds / sqrt(x) at its nodes.
 
@@ -111,41 +108,49 @@ def average_limit(
     squares = float(dt @ (y * y) + item.dwell * item.idle**2)
     use = float(np.sqrt(squares / (dt.sum() + item.dwell)))
     gain = None if price is None else -2 * price * squares
-    return PlannedLimit(*column[:4], use=use, s=1.0, price=gain, whole=True)
+    return PlannedLimit(limit, use=use, s=1.0, price=gain, whole=True)
 
 
 def merged(
     columns: tuple[Column, ...], used: np.ndarray, prices: np.ndarray | None, s: Series
 ) -> list[PlannedLimit]:
-    """One entry per label: both ends of a rod, and all cases of a payload, are one limit."""
+    """One entry per limit: both ends of a rod, and all cases of a payload, are one."""
     found: list[PlannedLimit] = []
-    for label in dict.fromkeys(column.label for column in columns):
-        own = [k for k, column in enumerate(columns) if column.label == label]
+    for limit, own in _columns_of_each(columns):
         most = used[:, own].max(axis=1)
         worst = int(most.argmax())
         price = None if prices is None else float(prices[own].sum())
-        found.append(PlannedLimit(*columns[own[0]][:4], float(most[worst]), float(s[worst]), price))
+        found.append(PlannedLimit(limit, float(most[worst]), float(s[worst]), price))
     return found
 
 
-def binding_limits(columns: tuple[Column, ...], used: np.ndarray) -> tuple[str, ...]:
-    """The label of the limit that binds at each point, "" if none does."""
+def _columns_of_each(columns: tuple[Column, ...]) -> list[tuple[Limit, list[int]]]:
+    """All limits, and the columns of each."""
+    found: dict[tuple, tuple[Limit, list[int]]] = {}
+    for k, column in enumerate(columns):
+        found.setdefault(column.limit.identity, (column.limit, []))[1].append(k)
+    return list(found.values())
+
+
+def binding_limits(columns: tuple[Column, ...], used: np.ndarray) -> tuple[Limit | None, ...]:
+    """The limit that binds at each point, None if none does."""
     most = used.argmax(axis=1)
-    return tuple(columns[k].label if used[i, k] > 1 - _BINDING else "" for i, k in enumerate(most))
+    return tuple(
+        columns[k].limit if used[i, k] > 1 - _BINDING else None for i, k in enumerate(most)
+    )
 
 
 def binding_runs(columns: tuple[Column, ...], used: np.ndarray, s: Series) -> tuple[Run, ...]:
     """From where to where each limit binds: used up at both ends, and nearly so between."""
     found: list[Run] = []
-    for label in dict.fromkeys(column.label for column in columns):
-        own = [k for k, column in enumerate(columns) if column.label == label]
+    for limit, own in _columns_of_each(columns):
         most = used[:, own].max(axis=1)
         held = np.concatenate([[False], most > 1 - _STILL, [False]])
         for first, after in np.flatnonzero(held[1:] != held[:-1]).reshape(-1, 2):
             full = first + np.flatnonzero(most[first:after] > 1 - _BINDING)
             if len(full):
-                found.append(Run(float(s[full[0]]), float(s[full[-1]]), label))
-    return tuple(sorted(found))
+                found.append(Run(float(s[full[0]]), float(s[full[-1]]), limit))
+    return tuple(sorted(found, key=lambda run: run[:2]))
 
 
 def maximum_velocity(rows: Rows) -> Series:

@@ -227,10 +227,10 @@ def _limits(found: Cycle) -> list[str]:
         return [paragraph("The file states no limits.")]
     rows: list[Sequence[Text]] = [
         (
-            use.name,
+            use.limit.label,
             f"{use.worst:.4g}",
             f"{use.allowed:.4g}",
-            use.unit,
+            use.limit.unit,
             Marked(f"{100 * use.use:.0f}", "bad" if use.exceeded else ""),
         )
         for use in found.limits

@@ -34,8 +34,7 @@ def demands_figure(
         if rods is not None:
             tensions = figure.add_subplot(grid[1, 0], sharex=efforts)
             draw_tensions(tensions, mechanism, demands.t, rods)
-            own = {f"tension of {name.replace('_', ' ')}" for name in rods.names}
-            _limit_lines(tensions, demands, own)
+            _limit_lines(tensions, demands, "rod_force")
             legend_outside(tensions)
             tensions.set_xlabel("t [s]")
         else:
@@ -87,11 +86,10 @@ def _effort(unit: str) -> str:
 
 
 def _efforts(axes: Axes, mechanism: AbstractMechanism, demands: MotionDemands) -> None:
-    joints, own = mechanism.joint_coordinates, set()
-    for k, joint in enumerate(joints):
+    joints = mechanism.joint_coordinates
+    for k in range(len(joints)):
         axes.plot(demands.t, demands.tau[:, k], label=f"motor {k + 1}", color=f"C{k}", lw=1.5)
-        own.add(f"{'torque' if joint.unit == 'rad' else 'force'} of motor {k + 1}")
-    _limit_lines(axes, demands, own)
+    _limit_lines(axes, demands, "peak_torque")
     axes.set_ylabel(effort_label(joints))
     legend_outside(axes)
 
@@ -124,9 +122,10 @@ def _limbs(mechanism: AbstractMechanism) -> dict[str, tuple[int, int]]:
     return {body: (limb, k) for limb, bodies in numbered for k, body in enumerate(bodies)}
 
 
-def _limit_lines(axes: Axes, demands: MotionDemands, names: set[str]) -> None:
+def _limit_lines(axes: Axes, demands: MotionDemands, key: str) -> None:
     """What is allowed, once for all that have the same limit."""
-    allowed = sorted({item.allowed for item in demands.limits if item.name in names})
+    own = (item for item in demands.limits if item.limit.key == key and not item.limit.at_speed)
+    allowed = sorted({item.allowed for item in own})
     for k, value in enumerate(allowed):
         for sign in (1, -1):
             label = "limit" if sign == 1 and not k else None
@@ -144,7 +143,7 @@ def _uses(axes: Axes, uses: tuple[LimitUse, ...]) -> None:
     colours = [_OVER if item.exceeded else _UNDER for item in shown]
     places = np.arange(len(shown))
     axes.barh(places, 100 * values, color=colours)
-    axes.set_yticks(places, [item.name for item in shown])
+    axes.set_yticks(places, [item.limit.label for item in shown])
     axes.axvline(100, color="black", lw=1)
     axes.set(xlabel="use of the limit [%]", title="tightest limits (red: exceeded)")
     axes.grid(visible=False, axis="y")

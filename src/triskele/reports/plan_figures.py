@@ -1,5 +1,7 @@
 """The figure of a plan: the path, how fast it is run and why not faster, and what that takes."""
 
+from collections.abc import Iterable
+
 import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
@@ -9,6 +11,7 @@ from matplotlib.figure import Figure
 from triskele.dynamics.torques import MotionDemands
 from triskele.kinematics.build import build
 from triskele.kinematics.cycles import JointMotion
+from triskele.kinematics.limits import Limit
 from triskele.kinematics.mechanism import AbstractMechanism, Coordinate
 from triskele.kinematics.path import derivatives_along
 from triskele.numerics import stacked
@@ -132,14 +135,15 @@ def _speed(axes: Axes, plans: list[Plan]) -> None:
     speed, fastest = (
         np.concatenate([getattr(plan, name) for plan in plans]) for name in ("speed", "fastest")
     )
-    binding = [label for plan in plans for label in plan.binding]
-    throughout = dict.fromkeys(run.label for plan in plans for run in plan.runs if run.whole)
-    idle = f"{', '.join(throughout)} (whole motion)" if throughout else "no limit binds"
+    binding = [limit for plan in plans for limit in plan.binding]
+    throughout = _each(run.limit for plan in plans for run in plan.runs if run.whole)
+    words = ", ".join(limit.label for limit in throughout)
+    idle = f"{words} (whole motion)" if throughout else "no limit binds"
     axes.plot(s, fastest, color="black", lw=1, ls="--", label="maximum velocity")
     axes.plot(s, speed, color=_IDLE, lw=1.5, label=idle)
-    for k, label in enumerate(dict.fromkeys(filter(None, binding))):
-        own = np.array([item == label for item in binding])
-        axes.plot(s[own], speed[own], ".", color=f"C{k}", ms=5, label=label)
+    for k, limit in enumerate(_each(filter(None, binding))):
+        own = np.array([b is not None and b.identity == limit.identity for b in binding])
+        axes.plot(s[own], speed[own], ".", color=f"C{k}", ms=5, label=limit.label)
     axes.set(
         xlabel="s [1]" if len(plans) == 1 else "s [1], and back from 1 to 2",
         ylabel="path speed [1/s]",
@@ -148,6 +152,11 @@ def _speed(axes: Axes, plans: list[Plan]) -> None:
         ylim=(0, _HEADROOM * speed.max()),
     )
     legend_outside(axes)
+
+
+def _each(limits: Iterable[Limit]) -> list[Limit]:
+    """Every limit once."""
+    return list({limit.identity: limit for limit in limits}.values())
 
 
 def _efforts(
@@ -180,29 +189,31 @@ def _rates(
 
 def _worth(axes: Axes, plans: list[Plan]) -> None:
     """What limits are worth, or, where a method has no prices, how much of them is used."""
-    worth = {key: 1e3 * gain for key, gain in gains(plans).items() if gain > 1e-5}
+    worth = [(key, 1e3 * gain) for key, gain in gains(plans).items() if gain > 1e-5]
     if worth:
-        shown = dict(list(worth.items())[:_SHOWN][::-1])
+        shown = worth[:_SHOWN][::-1]
         per = "way" if len(plans) == 1 else "cycle"
         axes.set(xlabel=f"gained per {per} by 10 % more [ms]", title="what limits are worth")
     else:
-        shown = {item.label: 100 * item.use for _, item in used_limits(plans)[:_SHOWN][::-1]}
+        used = used_limits(plans)[:_SHOWN][::-1]
+        shown = [(item.limit.label, 100 * item.use) for _, item in used]
         axes.axvline(100, color=_LIMIT, lw=1, ls=":")
         axes.set(xlabel="use of the limit [%]", title="tightest limits")
     places = np.arange(len(shown))
-    axes.barh(places, list(shown.values()), height=0.6, color=_GAIN)
-    axes.set_yticks(places, list(shown))
+    axes.barh(places, [value for _, value in shown], height=0.6, color=_GAIN)
+    axes.set_yticks(places, [label for label, _ in shown])
     axes.grid(visible=False, axis="y")
 
 
 def _bounded(plan: Plan, key: str) -> bool:
-    return any(item.key == key for item in plan.limits)
+    return any(item.limit.key == key for item in plan.limits)
 
 
 def _limit_lines(axes: Axes, plan: Plan, key: str) -> None:
     """What is allowed, once for all that have the same limit; what is hardly used has none."""
-    used = [item for item in plan.limits if item.key == key and item.use > _NEAR]
-    shown = {_displayed(item.unit) * item.allowed for item in used}
+    used = [item.limit for item in plan.limits if item.use > _NEAR]
+    own = [limit for limit in used if limit.key == key and not limit.at_speed]
+    shown = {_displayed(limit.unit) * limit.most for limit in own}
     for k, value in enumerate(sorted(shown)):
         for sign in (1, -1):
             label = "limit" if sign == 1 and not k else None

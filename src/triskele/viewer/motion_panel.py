@@ -188,10 +188,14 @@ class MotionPanel:
         for plot in self._plots:
             plot.mark(float(shown.t[k]))
         found = shown.binding(k)
-        text = "" if found is None else f"most used now: **{found[0]}**, {100 * found[1]:.0f} %"
+        text = ""
+        if found is not None:
+            limit, use = found
+            text = f"most used now: **{limit.label}**, {100 * use:.0f} %"
         if shown.demands is not None and shown.demands.limits:
             worst = shown.demands.limits[0]
-            text += f"\n\nof all: **{worst.name}**, {100 * worst.use:.0f} % at {worst.time:.3f} s"
+            most = f"{100 * worst.use:.0f} % at {worst.time:.3f} s"
+            text += f"\n\nof all: **{worst.limit.label}**, {most}"
         self._text.content = text
 
 

@@ -17,6 +17,7 @@ from triskele.errors import TriskeleError
 from triskele.flexible.curves import curves, link_names
 from triskele.flexible.response import Response, body_poses_along, vibrate
 from triskele.flexible.robot import flexible
+from triskele.kinematics.limits import Limit
 from triskele.kinematics.mechanism import AbstractMechanism
 from triskele.kinematics.motion import Motion
 from triskele.kinematics.solids import body_frames
@@ -85,7 +86,7 @@ class Played(NamedTuple):
             return limits.rod_force * (1 - limits.margin)
         return 1.0 if self.rods is None else max(float(self.rods.peak.max()), 1e-9)
 
-    def binding(self, k: int) -> tuple[str, float] | None:
+    def binding(self, k: int) -> tuple[Limit, float] | None:
         """The limit that is used most in picture `k`, and how much; averages do not count."""
         if self.demands is None:
             return None
@@ -94,7 +95,7 @@ class Played(NamedTuple):
             return None
         used = [float(item.use[self.picture[k]]) for item in own]
         most = int(np.argmax(used))
-        return own[most].name, used[most]
+        return own[most].limit, used[most]
 
 
 def play(

@@ -1,5 +1,6 @@
 """Plots beside the scene: efforts, tensions and use of limits over time, with the time now."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -24,17 +25,17 @@ class Plot:
         server: ViserServer,
         title: str,
         t: Float[np.ndarray, " N"],
-        curves: dict[str, Float[np.ndarray, " N"]],
+        curves: Sequence[tuple[str, Float[np.ndarray, " N"]]],
     ) -> None:
-        """All curves of one unit, which is in the `title`."""
+        """Labelled curves of one unit, which is in the `title`."""
         kept = np.unique(np.linspace(0, len(t) - 1, min(len(t), _SAMPLES)).astype(int))
         self._t = t[kept]
-        self._curves = [np.asarray(values, float)[kept] for values in curves.values()]
+        self._curves = [np.asarray(values, float)[kept] for _, values in curves]
         low, high = (float(end(self._curves)) for end in (np.min, np.max))
         room = 0.05 * max(high - low, 1e-6)
         self._ends = (low - room, high + room)
         series: list[dict[str, Any]] = [{"label": "t [s]"}]
-        for k, label in enumerate(curves):
+        for k, (label, _) in enumerate(curves):
             series.append({"label": label, "stroke": _COLOURS[k % len(_COLOURS)], "width": 1.5})
         mark = {"label": "now", "stroke": "#111827", "width": 1, "points": {"show": False}}
         self.handle: GuiUplotHandle = server.gui.add_uplot(
@@ -70,15 +71,15 @@ def plots_of(
     found = []
     for unit, title in (("rad", "torque [N m]"), ("m", "force [N]")):
         drives = [k for k, own in enumerate(units) if own == unit]
-        efforts = {f"motor {k + 1}": shown.demands.tau[:, k] for k in drives}
+        efforts = [(f"motor {k + 1}", shown.demands.tau[:, k]) for k in drives]
         found += [Plot(server, title, t, efforts)] if drives else []
     rods = shown.rods
     if rods is not None:
         names = [name.replace("_", " ") for name in rods.names]
-        tensions = dict(zip(names, rods.lower.T, strict=True))
+        tensions = list(zip(names, rods.lower.T, strict=True))
         found.append(Plot(server, "tension at the platform [N]", t, tensions))
     uses = [item for item in shown.demands.series if not item.average][:_LIMITS]
     if uses:
-        finite = {item.name: np.minimum(100 * item.use, 1e4) for item in uses}
+        finite = [(item.limit.label, np.minimum(100 * item.use, 1e4)) for item in uses]
         found.append(Plot(server, "use of the tightest limits [%]", t, finite))
     return found
