@@ -90,8 +90,8 @@ def servo(robot: Robot, own: tuple[Drive, ...]) -> Servo:
         i = drive.ratio or 0.0
         if soft and not drive.rotor_inertia > 0:
             raise InputError(
-                f"{robot.name}, {drive.place}: between a soft gear and its servo a rotor turns, and "
-                "it has no inertia here; add rotor_inertia."
+                f"{robot.name}, {drive.place}: between a soft gear and its servo turns a rotor "
+                "without inertia; add rotor_inertia."
             )
         law = drive.friction if soft else drive.whole_friction
         at_joint = 0.0 if law is None else law.slope
