@@ -137,20 +137,21 @@ def test_poles_of_the_irb_360():
     assert len(ours) == 6
     for p in ours:  # two more are those of axis 4
         assert np.abs(theirs / p - 1).min() < 1e-5
-    about, theirs = continuous(IRB, x)
+    model, (about, theirs) = flexible(IRB, drives="servo"), continuous(IRB, x)
     z = loop_poles(about)
     sampled = np.log(z[np.abs(z) > 1e-9]) / about.period
-    ours = poles_of(flexible(IRB, drives="servo"), x)[:6]
-    assert (np.abs(ours) < 150).all()
+    ours = slow(poles(model, *matrices(model, x)).p, below=150.0)
+    assert len(ours) == 6
     for p in ours:
         assert np.abs(theirs / p - 1).min() < 0.04
         assert np.abs(sampled / p - 1).min() < 0.06
-    found = modes(flexible(IRB, drives="servo"), x, count=15)
+    found = modes(model, x, count=15)
     assert found.frequencies[0] / (2 * np.pi) == pytest.approx(11.3, abs=0.1)  # [Hz]
     assert 0.8 < found.ratios[0] < 0.9
     held = modes(flexible(IRB), x, count=1)
-    assert held.frequencies[0] / (2 * np.pi) == pytest.approx(65.5, abs=0.2)  # its rods
-    assert (found.directions[:3], found.directions[3]) != (("links",) * 3, "links")
+    assert held.frequencies[0] / (2 * np.pi) == pytest.approx(65.3, abs=0.1)  # its rods
+    assert "links" not in found.directions[:3]
+    assert found.directions[3] == "links"
 
 
 def test_high_gains_hold_and_no_gains_let_go():
@@ -163,8 +164,9 @@ def test_high_gains_hold_and_no_gains_let_go():
     M, _, K = matrices(gains(FRICTIONLESS, 0.0), X)
     free = np.sqrt(np.maximum(eigh((K + K.T) / 2, M, eigvals_only=True), 0.0))
     assert (free[:3] < 1e-3 * free[3]).all()  # the motors turn, and the platform with them
-    found = modes(gains(FRICTIONLESS, 1e-9), X, count=4)
-    assert np.allclose(found.frequencies[-3:], free[3:6], rtol=1e-4)
+    found = modes(gains(FRICTIONLESS, 1e-9), X, count=6).frequencies
+    swinging = found[found > 0.5 * free[3]][:3]
+    assert np.allclose(swinging, free[3:6], rtol=1e-4)
     assert np.abs(modes(MODEL, X, count=3).frequencies / held[:3] - 1).min() > 0.05
 
 
@@ -273,6 +275,11 @@ def test_what_is_fed_forward_leaves_little_behind(run):
     assert after.amplitude < 2 * sizes[2]
     with pytest.raises(InputError, match="held need nothing fed forward"):
         vibrate(flexible(GEARED), MOTION, feed=Feed(velocity=True))
+    wild = gains(MODEL, 1.0, integral=100.0)
+    assert modes(wild, X).grows
+    assert not modes(MODEL, X).grows
+    with pytest.raises(InputError, match="servos, gears and links is unstable where the motion"):
+        vibrate(wild, MOTION)
     with pytest.raises(InputError, match=r"are 5 rows of 3; this motion has 601 samples"):
         vibrate(MODEL, MOTION, feed=Feed(torque=np.zeros((5, 3))))
 

@@ -283,6 +283,8 @@ def _single(
     found = found_by.modes(model, x, count=asked.most, loaded=asked.loaded)
     hanging = found_by.sag(model, x)
     w, moving = np.asarray(found.frequencies), found_by.energies(model, found)
+    if found.grows:
+        note("warning: the loop of servos, gears and links is unstable here; something grows")
     data: dict[str, object] = {
         "pose": np.asarray(x).tolist(),
         "unknowns": model.unknowns,
@@ -332,7 +334,7 @@ def _print_modes(data: dict) -> None:
             str(k),
             f"{mode['frequency']:.5g}",
             f"{mode['rad_per_s']:.6g}",
-            *([f"{100 * mode['damping_ratio']:.2f}"] if data["servo"] else []),
+            *([f"{round(100 * mode['damping_ratio'], 2) + 0.0:.2f}"] if data["servo"] else []),
             mode["moves"],
             *(f"{100 * max(share, 0.0):.1f}" for share in mode["shares"].values()),
         )

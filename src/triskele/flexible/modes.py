@@ -59,6 +59,7 @@ from triskele.numerics import AnyArray, Components, Scalar
 
 _SAME = 1e-6  #: frequencies closer than this, relatively, are one
 _QUIET = 0.01  #: a platform with less of the kinetic energy is still
+_GROWING = 1e-4  #: a damping ratio below the negative of this is no rounding
 _BLOCK = 64  #: poses at once in a map
 
 Progress = Callable[[float], None]
@@ -97,6 +98,11 @@ class Modes(eqx.Module):
             np.hstack([m * (u + np.cross(w, first / m)) ** 2, (w @ root) ** 2]) for u, w in both
         ]
         return parts[0] + parts[1]
+
+    @property
+    def grows(self) -> bool:
+        """Whether one of these modes, or what fades, grows instead: an unstable loop."""
+        return bool((self.ratios < -_GROWING).any() or (self.fading < 0).any())
 
     @property
     def directions(self) -> tuple[str, ...]:
