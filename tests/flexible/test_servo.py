@@ -275,7 +275,9 @@ def test_what_is_fed_forward_leaves_little_behind(run):
     assert after.amplitude < 2 * sizes[2]
     with pytest.raises(InputError, match="held need nothing fed forward"):
         vibrate(flexible(GEARED), MOTION, feed=Feed(velocity=True))
-    wild = gains(MODEL, 1.0, integral=100.0)
+    wild = gains(MODEL, 50.0, integral=50.0)
+    held = (MODEL.servo.damping, 50 * MODEL.servo.position_gain)
+    wild = eqx.tree_at(lambda r: (r.servo.damping, r.servo.position_gain), wild, held)
     assert modes(wild, X).grows
     assert not modes(MODEL, X).grows
     with pytest.raises(InputError, match="servos, gears and links is unstable where the motion"):

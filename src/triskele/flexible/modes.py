@@ -59,7 +59,6 @@ from triskele.numerics import AnyArray, Components, Scalar
 
 _SAME = 1e-6  #: frequencies closer than this, relatively, are one
 _QUIET = 0.01  #: a platform with less of the kinetic energy is still
-_GROWING = 1e-4  #: a damping ratio below the negative of this is no rounding
 _BLOCK = 64  #: poses at once in a map
 
 Progress = Callable[[float], None]
@@ -75,6 +74,7 @@ class Modes(eqx.Module):
     later: Float[np.ndarray, "n modes"]  #: a quarter of a period later, in proportion; 0 undamped
     ratios: Float[np.ndarray, " modes"]  #: of damping; 0 with the motors held
     fading: Float[np.ndarray, " _"]  #: rates of what fades without a swing [1/s], rising
+    grows: bool = False  #: any pole, of these modes or not: the loop of servos is unstable
 
     @property
     def platform(self) -> Float[np.ndarray, "modes 6"]:
@@ -98,11 +98,6 @@ class Modes(eqx.Module):
             np.hstack([m * (u + np.cross(w, first / m)) ** 2, (w @ root) ** 2]) for u, w in both
         ]
         return parts[0] + parts[1]
-
-    @property
-    def grows(self) -> bool:
-        """Whether one of these modes, or what fades, grows instead: an unstable loop."""
-        return bool((self.ratios < -_GROWING).any() or (self.fading < 0).any())
 
     @property
     def directions(self) -> tuple[str, ...]:
@@ -174,7 +169,8 @@ def _damped_modes(
     v = v / np.sqrt(np.real(np.einsum("ak,ab,bk->k", v.conj(), M, v)))[None, :]
     v = v * np.exp(-0.5j * np.angle(np.einsum("ak,ab,bk->k", v, M, v)))[None, :]
     ratios = -np.real(p) / np.abs(p)
-    return Modes(x, np.imag(p), np.real(v), inertia, np.imag(v), ratios, found.fading())
+    parts = (np.real(v), inertia, np.imag(v), ratios, found.fading(), found.grows())
+    return Modes(x, np.imag(p), *parts)
 
 
 def energies(robot: FlexibleRobot, found: Modes, of_links: Links | None = None) -> Energies:

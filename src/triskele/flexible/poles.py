@@ -26,6 +26,7 @@ from triskele.flexible.assembly import drive_places
 from triskele.flexible.robot import FlexibleRobot
 
 _LEAST = 1.0  #: [rad/s] of r
+_GROWING = 1e-4  #: of its size, a real part that is no rounding
 _REAL = 1e-7  #: of its size, what rounding leaves of the imaginary part of a real pole
 
 
@@ -42,6 +43,10 @@ class Poles(NamedTuple):
         turning = np.imag(self.p)
         chosen = np.flatnonzero(turning > _REAL * np.abs(self.p))
         return chosen[np.argsort(turning[chosen])]
+
+    def grows(self) -> bool:
+        """Whether one of them grows: the loop is unstable."""
+        return bool((np.real(self.p) > _GROWING * np.abs(self.p)).any())
 
     def fading(self) -> Float[np.ndarray, " _"]:
         """Rates at which fades what does not swing [1/s], the slowest first."""

@@ -65,7 +65,6 @@ from triskele.kinematics.motion import Motion
 from triskele.numerics import AnyArray, Scalars, tabulate
 
 _BLOCK = 250  #: steps between two reports of progress
-_LOOKED_AT = 40  #: modes among which an unstable loop is looked for
 _LEAST_STEPS = 10  #: per period of the lowest mode
 _JUMP = 0.5  #: of the peak acceleration, from one sample to the next
 _OPEN = 1e-6  #: of what a periodic motion covers, between its ends
@@ -181,8 +180,7 @@ def _check_step(robot: FlexibleRobot, of_links: Links, motion: Motion) -> None:
     if len(t) < 3:
         raise InputError("The motion has fewer than three samples; nothing can be integrated.")
     h = float(np.diff(t).max())
-    count = 1 if robot.servo is None else min(_LOOKED_AT, robot.unknowns - 6)
-    lowest = modes(robot, motion.x[0], count=count, of_links=of_links)
+    lowest = modes(robot, motion.x[0], count=1, of_links=of_links)
     if lowest.grows:
         raise InputError(
             "The loop of servos, gears and links is unstable where the motion begins; lower the "
