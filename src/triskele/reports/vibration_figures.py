@@ -46,7 +46,9 @@ def modes_figure(robot: Robot, model: FlexibleRobot, found: Modes) -> Figure:
             _draw_lines(axes, model, rest, "#9ca3af", 0.8)
             _draw_lines(axes, model, rest + enlarged * moved, None, 2.0)
             hertz = float(found.frequencies[k]) / _TWO_PI
-            damping = "" if model.servo is None else f", {100 * found.ratios[k]:.2g} % damped"
+            damping = (
+                "" if model.servo is None else f", {max(100 * found.ratios[k], 0.0):.1f} % damped"
+            )
             axes.set_title(f"{k + 1}: {hertz:.4g} Hz, {found.directions[k]}{damping}")
             axes.set(xlabel="x [mm]", ylabel="y [mm]", zlabel="z [mm]")
             axes.tick_params(labelsize=6)
