@@ -1,6 +1,7 @@
 """Code of a robot: what it computes, what it says, and what it refuses."""
 
 import subprocess
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -57,6 +58,33 @@ def test_single_precision_passes_its_self_test(tmp_path):
     written = tk.export_code(robot, tmp_path / "code", what=["inverse", "torques"], real="float")
     assert self_test(written.folder, robot.name) == 0
     assert all(1e-8 < vectors.error < 1e-5 for _, vectors in written.functions)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("real", ["double", "float"])
+def test_a_microcontroller_passes_the_self_test_in_an_emulator(real, tmp_path):
+    """Torques of an IRB 360 with friction on a Cortex-M7, in at most 40 kB of code."""
+    robot = "abb_irb360_6_1600"
+    tk.export_code(tk.load(robot), tmp_path / "code", what=["torques"], real=real)
+    compiler, emulator = needs("arm-none-eabi-gcc"), needs("qemu-system-arm")
+    processor = ("-mcpu=cortex-m7", "-mthumb", "-mfpu=fpv5-d16", "-mfloat-abi=hard")
+    command = [compiler, *STRICT[:-1], "-Os", *processor]
+    code, board = tmp_path / "code", Path(__file__).parent / "cortex"
+    source = code / f"{robot}.c"
+    subprocess.run([*command, "-c", source, "-o", tmp_path / "law.o"], check=True)
+    sizes = subprocess.run(
+        [needs("arm-none-eabi-size"), tmp_path / "law.o"],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    text, data, bss = map(int, sizes.stdout.splitlines()[1].split()[:3])
+    assert 5_000 < text <= 40_000
+    assert data == bss == 0
+    sources = [source, code / "selftest.c", board / "start.c"]
+    linked = ["-nostartfiles", "-T", board / "memory.ld", "-lm", "-o", tmp_path / "test.elf"]
+    subprocess.run([*command, f"-DSELFTEST={robot}_selftest", *sources, *linked], check=True)
+    machine = ("-M", "mps2-an500", "-nographic", "-semihosting", "-kernel")
+    ran = subprocess.run([emulator, *machine, tmp_path / "test.elf"], timeout=60, check=False)
+    assert ran.returncode == 0
 
 
 def test_the_monitor_finds_the_loads_and_limits_of_a_motion():
