@@ -60,6 +60,21 @@ def test_single_precision_passes_its_self_test(tmp_path):
     assert all(1e-8 < vectors.error < 1e-5 for _, vectors in written.functions)
 
 
+def test_a_javascript_module_passes_its_self_test_in_node(tmp_path):
+    node, robot = needs("node"), tk.load("kossel_mini")
+    written = tk.export_code(robot, tmp_path / "code", "js", ["inverse", "monitor"])
+    subprocess.run([node, "selftest.mjs"], cwd=written.folder, check=True)
+    golden = written.folder / "kossel_mini_golden.mjs"
+    text = golden.read_text()
+    digit = text.index("0.", text.index("wanted")) + 3
+    golden.write_text(text[:digit] + ("1" if text[digit] != "1" else "2") + text[digit + 1 :])
+    ran = subprocess.run([node, "selftest.mjs"], cwd=written.folder, capture_output=True, text=True)
+    assert "1 golden vectors fail" in ran.stderr
+    types = (written.folder / "kossel_mini.d.mts").read_text()
+    assert "export declare function monitor(" in types
+    assert "  worst: number;" in types
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("real", ["double", "float"])
 def test_a_microcontroller_passes_the_self_test_in_an_emulator(real, tmp_path):
@@ -140,6 +155,7 @@ def test_the_header_says_what_it_was_made_of(kossel):
         (["kossel_mini", "--what", ","], "No function is named"),
         (["kossel_mini", "--target", "fortran"], "no target 'fortran'"),
         (["kossel_mini", "--real", "half"], "no type 'half'"),
+        (["kossel_mini", "--target", "js", "--real", "float"], "computes in double precision"),
         (["abb_irb360_1130", "--what", "torques"], "has no 'bodies'"),
         (["d3s_800", "--what", "inverse,loads"], "d3s_800 has no 'loads' to export"),
         (

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def export(
     robot: RobotName,
     out: Annotated[Path, typer.Option(help="Folder to write; made if it is not there.")],
-    target: Annotated[str, typer.Option(help="Language: c.")] = "c",
+    target: Annotated[str, typer.Option(help="Language: c or js.")] = "c",
     what: Annotated[
         str | None,
         option("Functions, as inverse,torques: inverse, forward, torques, loads, monitor.", "all"),

@@ -220,19 +220,22 @@ def _header(
     yield ""
     for function in functions:
         if function.limits:
-            yield from comment(["Limits, as `which` names them; -1 is none.", *_watched(function)])
+            yield from comment(
+                ["Limits, as `which` names them; -1 is none.", *watched_limits(function)]
+            )
             for k, limit in enumerate(function.limits):
                 yield f"#define {names.limit(limit.name)} {k}"
             yield f"#define {M}_LIMITS {len(function.limits)}"
             yield ""
     for function in functions:
-        yield from comment(_described(function))
+        yield from comment(described(function))
         yield f"{_signature(names, function)};"
         yield ""
     yield from ("#ifdef __cplusplus", "}", "#endif", "", "#endif")
 
 
-def _watched(function: Function) -> Iterator[str]:
+def watched_limits(function: Function) -> Iterator[str]:
+    """A line for each limit of a monitor."""
     for k, limit in enumerate(function.limits):
         least, most = limit.span
         allowed = {
@@ -243,7 +246,8 @@ def _watched(function: Function) -> Iterator[str]:
         yield f"{k:4d}  {limit.name}: {allowed}"
 
 
-def _described(function: Function) -> Iterator[str]:
+def described(function: Function) -> Iterator[str]:
+    """What a function does, and what goes in and out."""
     yield function.about
     yield ""
     for word, groups in (("in", function.inputs), ("out", function.outputs)):

@@ -19,14 +19,14 @@ import numpy as np
 from triskele.description.files import check_writable, write_whole
 from triskele.description.schema import Robot
 from triskele.errors import InputError, MissingFact, did_you_mean
-from triskele.export import c
+from triskele.export import c, javascript
 from triskele.export.functions import WHAT, Function, functions
 from triskele.export.golden import Golden, States, golden
 from triskele.kinematics.build import build
 from triskele.laws.drives import drives
 from triskele.programs.elementary import expanded
 
-TARGETS = ("c",)
+TARGETS = ("c", "js")
 REALS = tuple(c.REALS)
 VECTORS = 24  #: golden vectors of each function inside the workspace
 _WORST = 1e-2  # error of single precision, of the largest value, from which it is refused
@@ -48,7 +48,7 @@ class Exported(NamedTuple):
 def export_code(
     robot: Robot,
     folder: str | Path,
-    target: Literal["c"] = "c",
+    target: Literal["c", "js"] = "c",
     what: Iterable[str] | None = None,
     *,
     real: Literal["double", "float"] = "double",
@@ -64,11 +64,17 @@ def export_code(
         raise InputError(f"There is no target '{target}'. {did_you_mean(target, TARGETS)}")
     if real not in REALS:
         raise InputError(f"There is no type '{real}'. {did_you_mean(real, REALS)}")
+    if target == "js" and real != "double":
+        raise InputError("JavaScript computes in double precision; leave --real out.")
     _check_folder(folder, force)
     chosen, left_out = _chosen(robot, what, c.REALS[real].kind)
-    texts = c.files(robot.name, chosen, _about(robot), real)
+    about = _about(robot)
+    if target == "js":
+        texts = javascript.files(robot.name, chosen, about)
+    else:
+        texts = c.files(robot.name, chosen, about, real)
     texts |= {f"golden_{f.name}.csv": _csv(f, g) for f, g in chosen}
-    texts["README.md"] = "\n".join(_readme(robot, chosen, left_out, real)) + "\n"
+    texts["README.md"] = "\n".join(_readme(robot, chosen, left_out, target, real)) + "\n"
     _write(folder, texts)
     return Exported(folder, tuple(texts), chosen, left_out)
 
@@ -182,28 +188,16 @@ def _readme(
     robot: Robot,
     chosen: Sequence[tuple[Function, Golden]],
     left_out: Sequence[tuple[str, str]],
+    target: str,
     real: str,
 ) -> Iterator[str]:
-    name = robot.name
     yield f"# {robot.title}: code for a controller"
     yield ""
     yield from (
         f"Made by triskele {version('triskele')} of `{Path(robot.place).name}`. {_HAND}",
         "",
     )
-    yield "```"
-    yield f"gcc -std=c99 -O2 -D{name.upper()}_SELFTEST_MAIN {name}.c selftest.c -lm -o selftest"
-    yield "./selftest"
-    yield "```"
-    yield ""
-    yield "ends with the exit code 0 if all golden vectors agree. For CMake:"
-    yield ""
-    yield "```"
-    yield f"add_library({name} STATIC {name}.c)"
-    yield "```"
-    yield ""
-    yield f"Numbers are `{real}`. Compilers must not be told to relax arithmetic (`-ffast-math`)."
-    yield ""
+    yield from _javascript_use(robot.name) if target == "js" else _c_use(robot.name, real)
     yield "| function | inputs | outputs | operations | divisions | roots | constants | error |"
     yield "|---|---|---|---|---|---|---|---|"
     for function, vectors in chosen:
@@ -225,3 +219,27 @@ def _readme(
         yield "Left out:"
         yield ""
         yield from (f"* `{missing}`: {why}" for missing, why in left_out)
+
+
+def _javascript_use(name: str) -> Iterator[str]:
+    yield from ("```", "node selftest.mjs", "```", "")
+    yield "ends with the exit code 0 if all golden vectors agree. In a page or in node:"
+    yield from ("", "```")
+    yield f'import {{ inverse }} from "./{name}.mjs";'
+    yield from ("```", "")
+
+
+def _c_use(name: str, real: str) -> Iterator[str]:
+    yield "```"
+    yield f"gcc -std=c99 -O2 -D{name.upper()}_SELFTEST_MAIN {name}.c selftest.c -lm -o selftest"
+    yield "./selftest"
+    yield "```"
+    yield ""
+    yield "ends with the exit code 0 if all golden vectors agree. For CMake:"
+    yield ""
+    yield "```"
+    yield f"add_library({name} STATIC {name}.c)"
+    yield "```"
+    yield ""
+    yield f"Numbers are `{real}`. Compilers must not be told to relax arithmetic (`-ffast-math`)."
+    yield ""
