@@ -21,7 +21,7 @@ from triskele.description.schema import Robot
 from triskele.errors import InputError, MissingFact, did_you_mean
 from triskele.export import c, javascript
 from triskele.export.functions import WHAT, Function, functions
-from triskele.export.golden import Golden, States, golden
+from triskele.export.golden import CLEAR, Golden, States, golden
 from triskele.kinematics.build import build
 from triskele.laws.drives import drives
 from triskele.programs.elementary import expanded
@@ -86,7 +86,7 @@ def _chosen(
     names = WHAT if what is None else tuple(dict.fromkeys(what))
     if not names:
         raise InputError(f"No function is named to export; there are {', '.join(WHAT)}.")
-    states, found, left_out = States(build(robot)), [], []
+    states, found, left_out = States(build(robot), least=CLEAR), [], []
     for name in names:
         try:
             (function,) = functions(robot, [name])

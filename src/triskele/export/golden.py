@@ -20,7 +20,9 @@ from triskele.programs.interpret import interpreted
 Rows = Float[np.ndarray, "N k"]
 
 INSIDE = 1e-3  #: margins of states at which values are compared
+CLEAR = 0.05  #: margins of golden vectors: there rounding is not made larger
 EXACT = 1e-12  #: of the largest value: how near doubles come
+_NARROWEST = 0.05  # part of the span below which a smaller margin is tried
 _SPAN = 0.5  # of random places from home, in sizes of the robot; and in radians
 _RATE, _ACCELERATION = 5.0, 100.0  # of random motions, in spans per s and per s^2
 _CARRIED = 2.0  # kg at most
@@ -63,10 +65,11 @@ def scales(function: Function, outputs: Rows) -> Float[np.ndarray, " m"]:
 
 
 class States:
-    """Random states of a robot, inside its working range with a margin."""
+    """Random states of a robot at which all margins exceed `least`, or half of it, and so on."""
 
-    def __init__(self, mechanism: AbstractMechanism, seed: int = 0) -> None:
+    def __init__(self, mechanism: AbstractMechanism, seed: int = 0, least: float = INSIDE) -> None:
         self.mechanism, self._random = mechanism, np.random.default_rng(seed)
+        self._least = least
         self._home = np.array([float(np.asarray(value)) for value in mechanism.home()])
         self._size = size = float(np.asarray(mechanism.size))
         units = [c.unit for c in mechanism.platform_coordinates]
@@ -74,7 +77,7 @@ class States:
         self._judge = tabulate(eqx.Partial(_judged, mechanism))
 
     def places(self, count: int) -> Rows:
-        """Platform coordinates at which all margins exceed `INSIDE`."""
+        """Platform coordinates, around home."""
         found: list[Rows] = []
         narrow, left = 1.0, count
         while left > 0:
@@ -83,10 +86,12 @@ class States:
             )
             margins, again = self._judge(tried)
             apart = np.abs(np.stack(again, axis=1) - tried) / self._span
-            good = (np.stack(margins).min(axis=0) > INSIDE) & (apart.max(axis=1) < _CLOSED)
+            good = (np.stack(margins).min(axis=0) > self._least) & (apart.max(axis=1) < _CLOSED)
             found.append(tried[good][:left])
             left -= len(found[-1])
             narrow *= 0.8 if good.mean() < 0.2 else 1.0
+            if narrow < _NARROWEST:  # home itself is nearer to a singularity
+                narrow, self._least = 1.0, self._least / 2
         return np.concatenate(found)
 
     def motions(self, count: int) -> tuple[Rows, Rows, Rows]:
@@ -159,7 +164,7 @@ def golden(function: Function, states: States, count: int, kind: type = np.float
     inputs, outputs, own, inside = (part[chosen] for part in (inputs, outputs, own, inside))
     sizes = scales(function, outputs[inside])
     error = float((np.abs(own - outputs)[inside] / sizes).max())
-    tolerance = EXACT if kind is np.float64 else 4 * error
+    tolerance = max(EXACT, 4 * error)
     return Golden(inputs, outputs, inside, tolerance, error, sizes)
 
 
