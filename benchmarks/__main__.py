@@ -15,6 +15,7 @@ from benchmarks import (  # noqa: E402
     commands,
     control,
     dynamics,
+    exported,
     flexible,
     goals,
     identification,
@@ -64,11 +65,13 @@ def main() -> None:
         fitted = identification.identification(rounds=options.rounds)
     with console.status("Measuring shipped robots, about three minutes ..."):
         robots, lacking = shipped.shipped(found, rounds=options.rounds)
+    with console.status("Measuring exported code, half a minute ..."):
+        code, no_code = _exported(options.rounds)
     with console.status("Measuring limbs, half a minute ..."):
         twins = limbs.twins(rounds=options.rounds)
     with console.status("Running commands, about four minutes ..."):
         run, unrun = _commands(options.rounds)
-    absent = (*absent, *lacking, *unrun)
+    absent = (*absent, *lacking, *unrun, *no_code)
     for note in (*missing, *absent):
         console.print(note)
 
@@ -78,6 +81,7 @@ def main() -> None:
     judged += [*goals.of_flexible(seconds, mapped), *goals.of_sensing(sensed)]
     judged += [*goals.of_shipped(robots), *goals.of_commands(run)]
     judged += goals.of_control(looped)
+    judged += [] if code is None else goals.of_exported(code)
     judged += [*goals.of_identification(fitted), *goals.of_limbs(twins)]
     if options.json:
         about = {
@@ -90,6 +94,7 @@ def main() -> None:
         numbers |= report.flexible_as_json(seconds, mapped)
         numbers |= report.shipped_as_json(robots) | report.commands_as_json(run)
         numbers |= {"sensing": sensed._asdict(), "control": looped._asdict()}
+        numbers |= {} if code is None else {"exported": code._asdict()}
         numbers |= {"identification": fitted._asdict()}
         numbers |= {"limbs": [twin._asdict() for twin in twins]}
         print(json.dumps({**about, **numbers}, indent=1))
@@ -122,6 +127,15 @@ def _kinematics(rounds: int) -> tuple[tuple[ik.Row, ...], str, bool]:
         solver, reference = ik.numpy_inverse(ik.robot()), "NumPy loop over limbs"
     rows = tuple(ik.measurements(rounds=rounds, reference=reference, solver=solver))
     return rows, reference, compiled
+
+
+def _exported(rounds: int) -> tuple[exported.Exported | None, tuple[str, ...]]:
+    """What exported code takes; or why there is nothing, in a sentence."""
+    try:
+        found = exported.exported(rounds=rounds)
+    except OSError as error:
+        return None, (f"Exported code: {error}.",)
+    return found, tuple(f"{note}." for note in found.notes)
 
 
 def _commands(rounds: int) -> tuple[tuple[commands.Taken, ...], tuple[str, ...]]:

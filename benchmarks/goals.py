@@ -5,6 +5,7 @@ from typing import NamedTuple
 from benchmarks import (
     control,
     dynamics,
+    exported,
     flexible,
     identification,
     ik,
@@ -33,6 +34,8 @@ REAL_TIME = {36: 10.0, 108: 2.0, 48: 10.0}  #: times faster than real time, by u
 MAP = 5.0  #: CPU time of 1000 poses [s]
 ONE_SENSE, MANY_SENSE = 50.0, 1.0  #: CPU time of the chord sensor [us]: a call, and in batches
 SECOND, SECOND_HOPED = 0.3, 0.1  #: CPU time of a controlled second [s]: goal and hope
+EXPORTED = 0.6  #: CPU time of one call of exported torques of an IRB 360, from C [us]
+EXPORTED_RATIO = 1.1  #: times that it takes CasADi's C, to what such ratios are trusted
 FIT = 1.0  #: CPU time of a fit of 29 unknowns to 12 000 rows [s]
 IN_LOOPS = {IRB: 6.5, OMRON: 4.5}  #: torques of shipped robots in C SIMD loops
 ONE, INTO = 3.0, 1.5  #: CPU time of one call for an IRB 360, and into memory that is there [us]
@@ -167,6 +170,16 @@ def of_sensing(found: sensing.Sensing) -> list[Goal]:
     one = Goal(text, 1e6 * found.one, ONE_SENSE, at_most=True)
     text = f"the same in batches of {found.samples:,}, a sample, CPU time in us"
     return [one, Goal(text, 1e6 * found.many, MANY_SENSE, at_most=True)]
+
+
+def of_exported(found: exported.Exported) -> list[Goal]:
+    """Exported C, call by call, and against CasADi's."""
+    text = f"exported torques of {exported.ROBOT}, a call from C, CPU time in us"
+    goals = [Goal(text, 1e6 * found.seconds, EXPORTED, at_most=True)]
+    if exported.CASADI in found.laps:
+        ratio = found.laps[exported.OURS].times(found.laps[exported.CASADI])
+        goals.append(Goal("the same, in units of CasADi's C", ratio, EXPORTED_RATIO, at_most=True))
+    return goals
 
 
 def of_control(found: control.Control) -> list[Goal]:

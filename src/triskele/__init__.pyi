@@ -45,6 +45,7 @@ from triskele.dynamics.simulate import simulate as simulate
 from triskele.dynamics.simulate import trajectory_function as trajectory_function
 from triskele.dynamics.torques import torques as torques
 from triskele.errors import TriskeleError as TriskeleError
+from triskele.export.code import export_code as export_code
 from triskele.export.motions import read_motion as read_motion
 from triskele.export.motions import write_motion as write_motion
 from triskele.flexible import robot as _flexible

@@ -18,6 +18,7 @@ from triskele.cli import (
     control,
     describe,
     dynamics,
+    export,
     flexible,
     identification,
     motion,
@@ -69,6 +70,7 @@ app.command("encoders")(sensing.encoders)
 app.command("excite")(identification.excite)
 app.command("identify")(identification.identify)
 app.command("bandwidth", cls=PoseCommand)(control.bandwidth)
+app.command("export")(export.export)
 app.command("reproduce")(reproduce.reproduce)
 
 

@@ -40,6 +40,7 @@ from triskele.dynamics.inverse import moving_wrenches, path_cases
 from triskele.dynamics.robot import RigidRobot
 from triskele.dynamics.wrenches import (
     Frames,
+    MotionState,
     as_force_and_moment,
     inertial_wrenches,
     motion_state,
@@ -144,7 +145,11 @@ def _with_telescope(mechanism: AbstractMechanism, found: Layout) -> Layout | Non
 @at_known
 def rod_loads(robot: RigidRobot, x: Components, xd: Components, xdd: Components) -> RodLoads:
     """Loads of the platform motion `x`, `xd`, `xdd`, friction of passive joints included."""
-    state = motion_state(robot.mechanism, x, xd, xdd)
+    return rod_loads_at(robot, motion_state(robot.mechanism, x, xd, xdd))
+
+
+def rod_loads_at(robot: RigidRobot, state: MotionState) -> RodLoads:
+    """Loads at a state of motion."""
     carried = payload_wrench(robot, state.Tdd, robot.gravity_components())
     return _loads(robot, state.T, moving_wrenches(robot, state), carried)
 

@@ -57,8 +57,15 @@ def motion_state(
     mechanism: AbstractMechanism, x: Components, xd: Components, xdd: Components
 ) -> MotionState:
     """Joints and bodies when the platform moves with `x`, `xd`, `xdd`, in the working mode."""
-    x, xd, xdd = as_scalars(x), as_scalars(xd), as_scalars(xdd)
-    q = mechanism.inverse(x).components
+    x = as_scalars(x)
+    return motion_state_at(mechanism, mechanism.inverse(x).components, x, xd, xdd)
+
+
+def motion_state_at(
+    mechanism: AbstractMechanism, q: Components, x: Components, xd: Components, xdd: Components
+) -> MotionState:
+    """The same where the joints `q` are known as well."""
+    q, x, xd, xdd = (as_scalars(part) for part in (q, x, xd, xdd))
     qd, qdd, closure = joint_acceleration(mechanism, q, x, xd, xdd)
     frames = mechanism.body_poses(q, x)
     moving = [type(leaf) is not float for leaf in jax.tree.leaves(frames)]

@@ -41,6 +41,7 @@ from triskele.programs.device import DeviceArray, Gpu, Kernel, compiled, gpu, nv
 from triskele.programs.elementary import expanded
 from triskele.programs.native import products_in_sums, quotients
 from triskele.programs.program import Program, depends_on, type_of
+from triskele.programs.source import INFIX
 
 _THREADS = 64  #: a block: two warps, since a law takes most of the registers of four blocks
 _BY_VALUE = 240  #: columns that fit into the arguments of a kernel, 4 KiB
@@ -326,11 +327,7 @@ class _Text:
         return _FORMS[node.op].format(*map(name, node.args))
 
 
-_FORMS = {
-    "add": "{} + {}",
-    "sub": "{} - {}",
-    "mul": "{} * {}",
-    "neg": "-{}",
+_FORMS = INFIX | {
     "abs": "fabs({})",
     "sqrt": "sqrt({})",
     "recip": "1.0 / {}",
@@ -339,13 +336,8 @@ _FORMS = {
     "pow2": "power({})",
     "min": "least({}, {})",
     "max": "most({}, {})",
-    "lt": "{} < {}",
-    "le": "{} <= {}",
-    "eq": "{} == {}",
     "and": "{} & {}",
     "or": "{} | {}",
-    "not": "!{}",
-    "select": "{} ? {} : {}",
 }
 
 

@@ -35,20 +35,20 @@ _NUMPY = {
 }
 
 
-def interpreted(program: Program, inputs: Sequence[ArrayLike]) -> list[np.ndarray]:
-    """The outputs of `program` for inputs that are numbers or (N,) arrays."""
-    columns = [np.asarray(column, float) for column in inputs]
+def interpreted(
+    program: Program, inputs: Sequence[ArrayLike], kind: type[np.floating] = np.float64
+) -> list[np.ndarray]:
+    """The outputs of `program` for inputs that are numbers or (N,) arrays, computed in `kind`."""
+    columns = [np.asarray(column, kind) for column in inputs]
     values: list = []
     with np.errstate(all="ignore"):
         for node in program.nodes:
             if node.op == "input":
                 values.append(columns[node.args[0]])
             elif node.op == "const":
-                values.append(node.args[0])
+                value = node.args[0]
+                values.append(value if isinstance(value, bool) else kind(value))
             else:
-                operands = [values[arg] for arg in node.args]
-                if node.op == "recip":
-                    operands = [np.asarray(operands[0], float)]
-                values.append(_NUMPY[node.op](*operands))
+                values.append(_NUMPY[node.op](*(values[arg] for arg in node.args)))
     shape = np.broadcast_shapes(*(column.shape for column in columns))
     return [np.broadcast_to(np.asarray(values[place]), shape) for place in program.results]
