@@ -69,6 +69,7 @@ app.command("sense")(sensing.sense)
 app.command("encoders")(sensing.encoders)
 app.command("excite")(identification.excite)
 app.command("identify")(identification.identify)
+app.command("friction")(identification.friction)
 app.command("bandwidth", cls=PoseCommand)(control.bandwidth)
 app.command("reproduce")(reproduce.reproduce)
 

@@ -242,10 +242,10 @@ def arms_alone(
     if not turning_arms(model.mechanism):
         raise InputError(f"{robot.name} has no arms that could be moved alone.")
     read = [
-        joint_samples(robot, model, table, cutoff=options.cutoff, window=options.window)
+        joint_samples(robot, model.mechanism, table, cutoff=options.cutoff, window=options.window)
         for table in tables
     ]
-    q, qd, qdd, tau = (np.concatenate(part) for part in zip(*read, strict=True))
+    _, q, qd, qdd, tau = (np.concatenate(part) for part in zip(*read, strict=True))
     Y = driven_regressor(model, q, qd, qdd)
     base = base_parameters(Y)
     return base_fit(Y, tau, base, robust=options.robust)

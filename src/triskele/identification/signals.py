@@ -508,20 +508,30 @@ def static_noise(found: Sequence[Samples]) -> Float[np.ndarray, "n n"] | None:
     return None if count < LEAST_WINDOW else np.asarray(sums) / count
 
 
+class JointSamples(NamedTuple):
+    """One log without its platform."""
+
+    t: Float[np.ndarray, " N"]
+    q: Series
+    qd: Series
+    qdd: Series
+    tau: Series  #: at the joints [N m, N]
+
+
 def joint_samples(
     robot: Robot,
-    model: RigidRobot,
+    mechanism: AbstractMechanism,
     table: Table,
     *,
     cutoff: float | None = None,
     window: int | None = None,
-) -> tuple[Series, Series, Series, Series]:
-    """q, qd, qdd and tau of a log of arms alone, whose loops need not close."""
-    raw = _raw(robot, model.mechanism, table)
+) -> JointSamples:
+    """The samples of a log of arms alone, say, whose loops need not close."""
+    raw = _raw(robot, mechanism, table)
     step = _step(raw)
     raw = _filtered(raw, step, cutoff, table.place)
     window = odd_window(max(_WINDOW / step, float(LEAST_WINDOW))) if window is None else window
     qd, qdd, enough = _rates(raw, step, window)
     keep = raw.whole & enough
     keep[: window // 2] = keep[len(keep) - window // 2 :] = False
-    return raw.q[keep], qd[keep], qdd[keep], raw.tau[keep]
+    return JointSamples(raw.t[keep], raw.q[keep], qd[keep], qdd[keep], raw.tau[keep])
