@@ -147,6 +147,10 @@ Arms = Annotated[
     list[Path] | None, typer.Option("--arms", help="A log of the arms alone, robot taken apart.")
 ]
 
+Resting = Annotated[
+    list[Path] | None, typer.Option("--rest", help="A log of static poses: noise, for weights.")
+]
+
 
 def identify(
     robot: RobotName,
@@ -155,6 +159,7 @@ def identify(
     loaded: Loaded = None,
     added: Added = None,
     arms: Arms = None,
+    rest: Resting = None,
     payload: Carried = None,
     payload_centre: CarriedCentre = None,
     payload_inertia: CarriedInertia = None,
@@ -196,7 +201,9 @@ def identify(
         weighed=weighed,
         trusted=not check,
     )
-    tables = [[read_table(path) for path in paths or ()] for paths in (log, hold_out, arms, loaded)]
+    tables = [
+        [read_table(path) for path in paths or ()] for paths in (log, hold_out, arms, loaded, rest)
+    ]
     found = _identified(described, tables, (carried, heavier), options)
     _write(found, target, page, drawing)
     data = found.verdict.to_dict() | {"robot": described.name}
@@ -212,7 +219,7 @@ def _identified(
 ) -> "Identified":
     from triskele.identification.identify import identify as fitted
 
-    logs, held, arms, loaded = tables
+    logs, held, arms, loaded, rest = tables
     payload, added = payloads
     return fitted(
         *(described, logs, held),  # pyright: ignore[reportArgumentType]
@@ -220,6 +227,7 @@ def _identified(
         payload=payload,
         loaded=loaded,
         added=added,
+        rest=rest,
         options=options,  # pyright: ignore[reportArgumentType]
     )
 
@@ -254,6 +262,9 @@ def _print_verdict(verdict: "Verdict") -> None:
     if verdict.held_out is not None:
         header += ["held out", "base held out"]
         columns += [verdict.held_out.consistent, verdict.held_out.base]
+    if verdict.at_rest is not None:
+        header.append("at rest")
+        columns.append(verdict.at_rest)
     header.append("independent %")
     rows = [
         (str(k + 1), *(f"{column[k]:.4g}" for column in columns), f"{100 * share:.0f}")

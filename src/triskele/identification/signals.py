@@ -55,8 +55,6 @@ MOST_MISSING = 0.05  #: [s] of samples in a row that are filled in
 _JITTER = 0.1  #: of a step
 _SLOWEST = 0.2  #: [rad/s^2], or sizes of the robot per s^2, that count as acceleration
 _WINDOW = 0.03  #: [s] that rates are taken from
-_STILL = 2e-3  #: [rad/s, m/s] below which a drive rests
-_REST = 0.2  #: [s] that a rest lasts at least
 _PROBES = 512  #: samples on which columns are judged
 _BEYOND = 0.2  #: [rad] beyond the range of the file that count as a mistake of the log
 _STROKES = 2.0  #: the same of joints that slide, in strokes
@@ -492,20 +490,6 @@ def _explained(model: RigidRobot, probe: Samples) -> dict[tuple[int, int], _Expl
                 float(solution[0]), bool(solution[1] < least), unexplained / total
             )
     return found
-
-
-def static_noise(found: Sequence[Samples]) -> Float[np.ndarray, "n n"] | None:
-    """Covariance of the efforts at rest [N^2 m^2], pooled over rests; None without any."""
-    sums, count = 0.0, 0
-    for log in found:
-        still = (np.abs(log.qd) < _STILL).all(axis=1)
-        edges = np.flatnonzero(np.diff(np.concatenate([[0], still.astype(int), [0]])))
-        for start, end in zip(edges[::2], edges[1::2], strict=True):
-            if log.t[end - 1] - log.t[start] < _REST:
-                continue
-            part = log.tau[start:end] - log.tau[start:end].mean(axis=0)
-            sums, count = sums + part.T @ part, count + len(part) - 1
-    return None if count < LEAST_WINDOW else np.asarray(sums) / count
 
 
 class JointSamples(NamedTuple):
