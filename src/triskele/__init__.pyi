@@ -69,6 +69,8 @@ from triskele.identification.friction_curve import friction_curve as friction_cu
 from triskele.identification.identify import IdentificationOptions as IdentificationOptions
 from triskele.identification.identify import Identified as Identified
 from triskele.identification.identify import identify as identify
+from triskele.identification.measured_rods import MeasuredRods as MeasuredRods
+from triskele.identification.measured_rods import measured_rods as measured_rods
 from triskele.identification.regressor import torque_regressor as torque_regressor
 from triskele.identification.synthetic import synthetic_log as synthetic_log
 from triskele.identification.weighted import base_fit as base_fit

@@ -130,7 +130,7 @@ def samples(
             f"those beside {int((~raw.whole).sum())} rows that are missing or repeated."
         )
     q, qd, qdd, tau = (part[keep] for part in (raw.q, qd, qdd, raw.tau))
-    x, xd, xdd = _platform(model.mechanism, q, qd, qdd, table.place)
+    x, xd, xdd = platform_along(model.mechanism, q, qd, qdd, table.place)
     states = (raw.t[keep], q, qd, qdd, x, xd, xdd, tau)
     found = Samples(table.place, *states, raw.missing, raw.held, raw.clipped)
     if not trusted:
@@ -286,9 +286,10 @@ def _rates(raw: _Raw, step: float, window: int) -> tuple[Series, Series, np.ndar
     return qd, first, enough
 
 
-def _platform(
+def platform_along(
     mechanism: AbstractMechanism, q: Series, qd: Series, qdd: Series, place: str
 ) -> tuple[Series, Series, Series]:
+    """Position, velocity and acceleration of the platform along the joints of the log `place`."""
     x, margin = _assembled(mechanism, q)
     if not (margin >= 0).all():
         row = int(np.argmin(margin))

@@ -7,6 +7,7 @@ from matplotlib.figure import Figure
 from triskele.identification.excitation import Excitation
 from triskele.identification.friction_curve import FrictionCurve
 from triskele.identification.identify import Identified
+from triskele.identification.measured_rods import MeasuredRods
 from triskele.reports.figures import STYLE, legend_outside
 
 _MOST = 4000  #: samples of a curve
@@ -93,6 +94,24 @@ def friction_figure(found: FrictionCurve) -> Figure:
             place.set_xlabel(f"speed of {drive.joint} [{drive.speed_unit}]")
             place.set_ylabel(f"friction of drive {drive.drive} [{drive.unit}]")
             legend_outside(place)
+    return figure
+
+
+def measured_rods_figure(found: MeasuredRods) -> Figure:
+    """Tension of each rod that was measured, beside that of the model."""
+    count, part = len(found.rods), slice(0, _MOST)
+    with mpl.rc_context(STYLE):
+        figure = Figure(figsize=(8, 2.4 * count + 1), layout="constrained")
+        figure.suptitle(f"{found.robot.title}: tension of rods", fontsize=11)
+        axes = figure.subplots(count, 1, sharex=True, squeeze=False)[:, 0]
+        for place, rod in zip(axes, found.rods, strict=True):
+            t = found.t[part]
+            place.plot(t, rod.measured[part], lw=0.6, color="#9ca3af", label="measured")
+            place.plot(t, rod.computed[part], lw=1.0, color="#1d4ed8", label="computed")
+            place.plot(t, rod.difference[part], lw=0.5, color="#ea580c", label="difference")
+            place.set_ylabel(f"{rod.name} [N]")
+            legend_outside(place)
+        axes[-1].set_xlabel("t [s]")
     return figure
 
 
