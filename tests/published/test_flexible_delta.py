@@ -12,6 +12,7 @@ import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from study_checks import assert_complete
 
 from triskele.description.load import load
 from triskele.dynamics.inverse import inverse_dynamics
@@ -164,6 +165,12 @@ def test_sag_under_its_own_weight():
     assert close(at_centre.rotation, 0, 1e-12)
 
 
+def test_sag_of_the_platform_alone():
+    """Sag is linear in the load: 10.34 mm of 25.2697 mm are those of the links."""
+    found = sag(flexible_delta._weightless(FLEXIBLE), CENTRE)
+    assert close(1e3 * np.asarray(found.position), [0, 0, -(25.2697 - 10.34)], 0.01)
+
+
 def test_sag_is_the_inverse_of_stiffness():
     moduli = np.array([1.0, 1e3, 1e6])
     z = np.array([sag(stiffer(FLEXIBLE, k), CENTRE).position[2] for k in moduli])
@@ -238,6 +245,7 @@ def test_the_study_compares_every_number_of_the_paper(study):
     assert verdicts.count("differs") == 6 * 9 + 3 * 8 + 11 + 12
     assert verdicts.count("not comparable") == 2 + 5 + 1 + 1
     assert len(study.findings) == len({finding.quantity for finding in study.findings})
+    assert_complete(flexible_delta, study)
     for finding in study.findings:
         assert (finding.reason == "") == (finding.verdict == "reproduced")
         assert (finding.paper is None) == (finding.verdict == "not comparable")
@@ -255,6 +263,13 @@ def test_the_study_says_how_far_the_paper_is_from_the_robot_it_describes(study):
     spring = "inverted U: peak acceleration along z over the square of the paper's frequency 1"
     assert found[spring].ours == pytest.approx(30.6, abs=0.05)
     assert found[spring].ours > 3 * abs(found["inverted U: largest deviation along z"].paper)
+
+
+def test_peak_acceleration_by_hand(study):
+    """420 s^2 (1 - s)^2 (1 - 2 s) is 16.8 / sqrt 5 at most, times 0.2 m in 0.4 s."""
+    expected = 1e3 * 0.2 / 0.4**2 * 16.8 / np.sqrt(5) / 17.5260**2
+    (found,) = (item.ours for item in study.findings if "peak acceleration" in item.quantity)
+    assert found == pytest.approx(expected, abs=1e-3)
 
 
 def test_verdicts_follow_from_the_printed_digits():

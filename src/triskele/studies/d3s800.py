@@ -32,7 +32,15 @@ from triskele.multibody.solve import joint_gaps
 from triskele.multibody.system import State
 from triskele.numerics import AnyArray, stacked
 from triskele.reports.figures import STYLE
-from triskele.studies.study import Finding, Progress, Study, Verdict
+from triskele.studies.study import (
+    PAPER_ALONE,
+    Check,
+    Exhibit,
+    Finding,
+    Progress,
+    Study,
+    Verdict,
+)
 
 NAME = "d3s800"
 _CAPTIONS = {
@@ -49,6 +57,56 @@ _PAPER_VIOLATION = 3e-13
 _LONGEST_STEP = 0.05  #: [s]
 _CURVES = "the paper shows a curve without values"
 _NOT_STATED = "the paper does not state it"
+_TESTS = "tests/published/test_d3s800_multibody.py::"
+CHECKS = {
+    "freedom": Check(
+        "MuJoCo", "exact", "tests/oracles/test_mujoco.py::test_mujoco_counts_as_many_freedoms"
+    ),
+    "redundancy": Check(
+        "Exudyn",
+        "exact",
+        "tests/oracles/test_multibody_exudyn.py::"
+        "test_exudyn_needs_our_torques_and_knows_which_loads_are_unique",
+    ),
+    "base": Check(
+        "second program",
+        "1e-3 N",
+        _TESTS + "test_the_base_carries_the_weight_only_if_the_motors_drive",
+    ),
+    "speed": Check(
+        "closed form",
+        "1e-8 rad/s",
+        _TESTS + "test_speed_of_motor_1_and_violation_of_its_joint_in_5_s",
+    ),
+    "torque": Check(
+        "second program",
+        "1e-5 N m",
+        _TESTS + "test_torques_and_base_reactions_along_the_line",
+    ),
+}
+_DATA = "data of the robot file d3s_800"
+EXHIBITS = (
+    Exhibit("Table 1", "joints of one chain", ("degrees of freedom", "redundant")),
+    Exhibit("Table 2", "dimensions, masses and inertia", why=_DATA),
+    Exhibit("Figure 1", "drawing of the multibody model", why="drawing without data"),
+    Exhibit("Figure 2", "drawings of two joints", why="drawing without data"),
+    Exhibit(
+        "Figure 3",
+        "violation of a joint, and position of the end effector",
+        ("violation",),
+        "line",
+        "the position is the prescribed line, whose start is not printed",
+    ),
+    Exhibit("Figure 4", "force and moment on the base", ("base reaction",), "line", _CURVES),
+    Exhibit("Figure 5", "photograph of the experiment", why="photograph without data"),
+    Exhibit(
+        "Figure 6",
+        "speed of motor 1, measured and computed",
+        ("speed of motor 1",),
+        "line",
+        "the measured curve has no values",
+    ),
+)
 
 
 class MotorAngles(eqx.Module):
@@ -98,7 +156,7 @@ def run(progress: Progress | None = None) -> Study:
     )
     figures = {"line": _figure(models.motors, motion, held, runs)}
     report(1.0)
-    return Study(NAME, findings, figures, _CAPTIONS, ("d3s_800",))
+    return Study(NAME, findings, figures, _CAPTIONS, ("d3s_800",), EXHIBITS)
 
 
 def path() -> Motion:
@@ -118,22 +176,29 @@ def _driven(model: RobotSystem, **setting: float) -> Run:
 
 
 def _finding(
-    quantity: str, unit: str, paper: float | None, ours: float, verdict: Verdict, reason: str = ""
+    quantity: str,
+    unit: str,
+    paper: float | None,
+    ours: float,
+    verdict: Verdict,
+    check: Check,
+    reason: str = "",
 ) -> Finding:
-    return Finding(NAME, quantity, unit, paper, ours, verdict, reason)
+    return Finding(NAME, quantity, unit, paper, ours, verdict, check, reason)
 
 
 def _mobility(model: RobotSystem) -> tuple[Finding, ...]:
     counted = mobility(model.system.with_free_motors(), start(model))
     agrees: Verdict = "reproduced" if counted.freedom == 3 else "differs"
     return (
-        _finding("degrees of freedom", "", 3.0, float(counted.freedom), agrees),
+        _finding("degrees of freedom", "", 3.0, float(counted.freedom), agrees, CHECKS["freedom"]),
         _finding(
             "redundant conditions of the joints",
             "",
             None,
             float(counted.redundant),
             "not comparable",
+            CHECKS["redundancy"],
             _NOT_STATED,
         ),
     )
@@ -163,6 +228,7 @@ def _violations(model: RobotSystem, runs: dict[str, Run]) -> tuple[Finding, ...]
                 _PAPER_VIOLATION,
                 ours,
                 "reproduced" if holds else "differs",
+                PAPER_ALONE,
                 reason,
             )
         )
@@ -181,6 +247,7 @@ def _base(held: list[JointReactions]) -> tuple[Finding, ...]:
                     None,
                     float(value),
                     "not comparable",
+                    CHECKS["base"],
                     f"{_CURVES}; it says the weight, 594.486 N, which only motors that carry it "
                     "put on the base",
                 )
@@ -198,6 +265,7 @@ def _motors(motion: Motion, held: JointReactions, run: Run) -> tuple[Finding, ..
             None,
             float(values[k]),
             "not comparable",
+            CHECKS[what],
             _CURVES,
         )
         for what, unit, values in (("speed", "rad/s", speeds), ("torque", "N m", torques))

@@ -33,7 +33,7 @@ from triskele.flexible.robot import FlexibleRobot, flexible
 from triskele.reports.figures import STYLE
 from triskele.studies.kuo_assembly import Variant, frequencies
 from triskele.studies.rigid_delta import motions
-from triskele.studies.study import Finding, Progress, Study, Verdict
+from triskele.studies.study import Check, Exhibit, Finding, Progress, Study, Verdict
 
 NAME = "flexible_delta"
 _CAPTIONS = {
@@ -93,6 +93,7 @@ _CIRCLE_GREATEST = ("5", "5", "1.5", "0.5", "0.5", "0.15")
 _U_LARGEST = ("-13.05", "3.520", "-8.691", "0.1479", "0.5075", "0.01672")
 _U_FINAL = ("-1.228", "-0.1862", "1.197", "0.06473", "0.4491", "0.008246")
 
+_WEIGHTLESS = "at the centre, links without weight"
 _OTHER_MAP = (
     "the paper's equations for elbow and wrist are not kinematically consistent, and no reading of "
     "them gives its tables; modes 2 and 3 of the robot that it describes are within 1 % of them"
@@ -112,6 +113,52 @@ _ON_THE_U = (
     "the paper's assembly is another one, see Table 2, and its damping is not printed; its numbers "
     "do not fit its own frequencies either: along z, even without swinging, a mass on a spring of "
     "the lowest one is deflected by three times as much as the paper says"
+)
+
+
+_TESTS = "tests/published/test_flexible_delta.py::"
+_DRAWING = "drawing without data"
+CHECKS = {
+    "unknowns": Check("count", "exact", _TESTS + "test_frequencies_of_cubic_elements"),
+    "frequencies": Check(
+        "Exudyn",
+        "0.5 %",
+        "tests/oracles/test_flexible_exudyn.py::test_frequencies_of_the_flexible_delta",
+    ),
+    "readings": Check(
+        "second program",
+        "1e-4 rad/s",
+        "tests/published/test_kuo_assembly.py::test_frequencies_with_one_element_per_link",
+    ),
+    "period": Check(
+        "symmetry", "1e-9", _TESTS + "test_frequencies_repeat_every_third_of_the_circle"
+    ),
+    "sag": Check("second program", "1e-3 mm", _TESTS + "test_sag_under_its_own_weight"),
+    "sag of the platform": Check(
+        "second program", "0.01 mm", _TESTS + "test_sag_of_the_platform_alone"
+    ),
+    "circle": Check("second program", "1 %", _TESTS + "test_fifth_turn_of_the_circle"),
+    "inverted U": Check("second program", "1 %", _TESTS + "test_deviations_along_the_inverted_u"),
+    "spring": Check("closed form", "1e-3 mm", _TESTS + "test_peak_acceleration_by_hand"),
+}
+EXHIBITS = (
+    Exhibit("Table 1", "parameters of the robot", why="data of the robot file flexible_delta"),
+    Exhibit("Table 2", "frequencies, linear and cubic elements", ("Table 2",)),
+    Exhibit("Table 3", "frequencies, cubic and quintic elements", ("Table 3",)),
+    Exhibit("Figure 1", "the robot", why=_DRAWING),
+    Exhibit("Figure 2", "one limb", why=_DRAWING),
+    Exhibit("Figure 3", "a beam element", why=_DRAWING),
+    Exhibit("Figure 4", "frequencies along the circle", ("circle: ",), "frequencies"),
+    Exhibit("Figure 6", "position along the circle", ("circle: least",), "circle"),
+    Exhibit("Figure 7", "attitude along the circle", ("circle: least",), "circle"),
+    Exhibit("Figure 8", "axial displacements at half length", why="not computed yet"),
+    Exhibit("Figure 9", "torsional angles at half length", why="not computed yet"),
+    Exhibit("Figure 10", "transverse displacements along y", why="not computed yet"),
+    Exhibit("Figure 11", "transverse displacements along z", why="not computed yet"),
+    Exhibit("Figure 12", "position, speed and acceleration along the inverted U", why="not yet"),
+    Exhibit("Figure 13", "path of the inverted U", why="not yet"),
+    Exhibit("Figure 15", "position along the inverted U", ("inverted U: largest",), "inverted_u"),
+    Exhibit("Figure 16", "attitude along the inverted U", ("inverted U: largest",), "inverted_u"),
 )
 
 
@@ -141,7 +188,7 @@ def computed(progress: Progress | None = None) -> Computed:
     sags = {
         "at the centre of the circle": _sag(robot, CENTRE),
         "at (0.1, 0, 0.5) m": _sag(robot, PLACE),
-        "at the centre, links without weight": _sag(_weightless(robot), CENTRE),
+        _WEIGHTLESS: _sag(_weightless(robot), CENTRE),
     }
     around = frequencies_at(robot, _on_circle(angles))
     report(0.7)
@@ -187,7 +234,7 @@ def run(progress: Progress | None = None) -> Study:
         "circle": _deviation_figure(found.circle, "circle, steady, 5 % damping"),
         "inverted_u": _deviation_figure(found.inverted_u, "inverted U, undamped"),
     }
-    return Study(NAME, findings, figures, _CAPTIONS, ("flexible_delta",))
+    return Study(NAME, findings, figures, _CAPTIONS, ("flexible_delta",), EXHIBITS)
 
 
 # Findings
@@ -206,11 +253,13 @@ def verdict(paper: str | None, ours: float) -> Verdict:
     return "reproduced" if agrees else "differs"
 
 
-def _finding(quantity: str, unit: str, paper: str | None, ours: float, reason: str) -> Finding:
+def _finding(
+    quantity: str, unit: str, paper: str | None, ours: float, check: Check, reason: str
+) -> Finding:
     found = verdict(paper, ours)
     given = {"reproduced": "", "differs": reason, "not comparable": reason or _NOT_STATED}[found]
     value = None if paper is None else float(paper)
-    return Finding(NAME, quantity, unit, value, float(ours), found, given)
+    return Finding(NAME, quantity, unit, value, float(ours), found, check, given)
 
 
 def _frequencies(found: Computed) -> list[Finding]:
@@ -218,17 +267,19 @@ def _frequencies(found: Computed) -> list[Finding]:
     rows = []
     for table, (unknowns, w) in found.tables.items():
         place = f"Table {table.number}, n = {table.elements}"
-        rows.append(_finding(f"{place}: degrees of freedom", "", table.unknowns, unknowns, _SLAVED))
-        rows += _spectrum(place, table, w, _OTHER_MAP)
+        what = f"{place}: degrees of freedom"
+        rows.append(_finding(what, "", table.unknowns, unknowns, CHECKS["unknowns"], _SLAVED))
+        rows += _spectrum(place, table, w, CHECKS["frequencies"], _OTHER_MAP)
     for variant, w in found.readings.items():
-        rows += _spectrum(f"Table 2, n = 1, equations {variant}", TABLES[0], w, _NO_READING)
+        place = f"Table 2, n = 1, equations {variant}"
+        rows += _spectrum(place, TABLES[0], w, CHECKS["readings"], _NO_READING)
     return rows
 
 
-def _spectrum(place: str, table: Table, w: Series, reason: str) -> list[Finding]:
+def _spectrum(place: str, table: Table, w: Series, check: Check, reason: str) -> list[Finding]:
     pairs = zip(table.frequencies, w, strict=True)
     return [
-        _finding(f"{place}: frequency {k}", "rad/s", paper, ours, reason)
+        _finding(f"{place}: frequency {k}", "rad/s", paper, ours, check, reason)
         for k, (paper, ours) in enumerate(pairs, 1)
     ]
 
@@ -238,16 +289,25 @@ def _around(found: Computed) -> list[Finding]:
     w1 = found.around[:, 0]
     least, greatest = float(w1.min()), float(w1.max())
     repeats = period(found.angles, found.around)
+    ends, angle = CHECKS["frequencies"], "circle: angle after which all frequencies repeat"
     return [
-        _finding("circle: least frequency 1", "rad/s", None, least, _ONLY_CURVES),
-        _finding("circle: greatest frequency 1", "rad/s", None, greatest, _ONLY_CURVES),
-        _finding("circle: angle after which all frequencies repeat", "deg", "120", repeats, ""),
+        _finding("circle: least frequency 1", "rad/s", None, least, ends, _ONLY_CURVES),
+        _finding("circle: greatest frequency 1", "rad/s", None, greatest, ends, _ONLY_CURVES),
+        _finding(angle, "deg", "120", repeats, CHECKS["period"], ""),
     ]
 
 
 def _sags(found: Computed) -> list[Finding]:
+    check = {_WEIGHTLESS: CHECKS["sag of the platform"]}
     return [
-        _finding(f"sag {place}: {_AXES[k]}", _UNITS[k], None, value[k], "")
+        _finding(
+            f"sag {place}: {_AXES[k]}",
+            _UNITS[k],
+            None,
+            value[k],
+            check.get(place, CHECKS["sag"]),
+            "",
+        )
         for place, value in found.sags.items()
         for k in (0, 2, 4)
         if abs(value[k]) > 1e-9
@@ -270,7 +330,7 @@ def _along_the_u(response: Response) -> list[Finding]:
     acceleration = float(np.abs(np.asarray(response.motion.xdd)[:, 2]).max())
     spring = 1e3 * acceleration / float(TABLES[-1].frequencies[0]) ** 2
     what = "inverted U: peak acceleration along z over the square of the paper's frequency 1"
-    return [*rows, _finding(what, "mm", None, spring, "")]
+    return [*rows, _finding(what, "mm", None, spring, CHECKS["spring"], "")]
 
 
 def _six(
@@ -280,7 +340,14 @@ def _six(
     reason: str,
 ) -> list[Finding]:
     return [
-        _finding(f"{name}: {end} deviation {axis}", unit, paper, value, reason if paper else "")
+        _finding(
+            f"{name}: {end} deviation {axis}",
+            unit,
+            paper,
+            value,
+            CHECKS[name],
+            reason if paper else "",
+        )
         for end, printed in papers.items()
         for axis, unit, paper, value in zip(_AXES, _UNITS, printed, ours[end], strict=True)
     ]

@@ -18,6 +18,7 @@ from functools import partial
 from importlib.resources import files
 from typing import NamedTuple
 
+import matplotlib as mpl
 import numpy as np
 from jaxtyping import Float
 from matplotlib.figure import Figure
@@ -26,17 +27,22 @@ from triskele.description.load import load
 from triskele.description.schema import DeltaBodies, Robot
 from triskele.flexible.robot import flexible
 from triskele.kinematics.log import derivatives
+from triskele.reports.figures import STYLE, legend_outside
 from triskele.reports.sensing_figures import compared_figure, encoders_figure
 from triskele.sensing.modal import Measured, modal_sensor
 from triskele.sensing.observer import USUAL
 from triskele.sensing.sense import Sensed, sense
 from triskele.sensing.trial import Errors, Truth, encoder_trials, errors_of
-from triskele.studies.study import Finding, Progress, Study, Verdict
+from triskele.studies.study import UNCHECKED, Check, Exhibit, Finding, Progress, Study, Verdict
 
 NAME = "virtual_sensor"
 _CAPTIONS = {
     "deflection": (
         "Deflection of a platen, as simulated by another program and as three sensors see it."
+    ),
+    "tool": (
+        "Position of the tool as simulated by another program, and errors of the published closure "
+        "and of ours; as in the paper's figures 8, 12 and 13."
     ),
     "encoders": "Errors of two sensors by the bits of encoders at the wrists.",
 }
@@ -55,6 +61,56 @@ _FREE = (
 )
 _CANTILEVER = "here the platen is clamped to the moving elbow and its tip free, unlike on a Delta"
 _OURS = "the paper has no such sensor"
+_TESTS = "tests/published/test_virtual_sensor.py::"
+CHECKS = {
+    "frequencies": Check("second program", "1e-5", _TESTS + "test_modes_of_three_elements_clamped"),
+    "clamped-free": Check("beam theory", "1e-6 m", _TESTS + "test_modes_of_three_elements_clamped"),
+    "pinned-pinned": Check("beam theory", "2e-4", _TESTS + "test_modes_of_pins"),
+    "errors": Check("second program", "3 %", _TESTS + "test_errors_of_sensors_against_exudyn"),
+    "cantilever": Check(
+        "second program",
+        "0.05 %",
+        _TESTS + "test_the_published_sensor_is_right_on_a_cantilever",
+    ),
+    "tool": Check("second program", "0.2 um", _TESTS + "test_tool_positions_in_space"),
+    "wrong model": Check(
+        "beam theory", "0.02", _TESTS + "test_a_wrong_model_costs_what_beam_theory_says"
+    ),
+}
+_DRAWING = "drawing without data"
+_CURVES = "the paper shows curves without values"
+EXHIBITS = (
+    Exhibit("Table 1", "parameters of the robot", why=f"data of the robot file {ROBOT}"),
+    Exhibit("Table 2", "parameters of the platens", why=f"data of the robot file {ROBOT}"),
+    Exhibit("Figure 1", "a flexible arm", why=_DRAWING),
+    Exhibit("Figure 2", "a flexible link between two stiff ones", why=_DRAWING),
+    Exhibit("Figure 3", "degrees of freedom of an element", why=_DRAWING),
+    Exhibit("Figure 4", "parameters of a Delta", why=_DRAWING),
+    Exhibit("Figure 5", "frames of a Delta", why=_DRAWING),
+    Exhibit("Figure 6", "encoder and its angle", why=_DRAWING),
+    Exhibit("Figure 7", "picture of the simulated robot", why=_DRAWING),
+    Exhibit("Figure 8", "path of the tool", figure="tool", why=_CURVES),
+    Exhibit("Figure 9", "loop closure of a Delta", why=_DRAWING),
+    Exhibit(
+        "Figure 10", "deflection", ("its sensor on a Delta, error of deflection",), "deflection"
+    ),
+    Exhibit(
+        "Figure 11",
+        "errors of speed and acceleration",
+        ("its sensor on a Delta, error of speed", "its sensor on a Delta, error of acceleration"),
+    ),
+    Exhibit("Figure 12", "path of the tool, estimated and simulated", figure="tool", why=_CURVES),
+    Exhibit("Figure 13", "error of the tool position", ("its tool position",), "tool"),
+)
+
+
+SCALED = {
+    "rods 10 % heavier": 1.1,
+    "rods 10 % lighter": 0.9,
+    "rods 10 % stiffer": 1 / 1.1,
+    "rods 10 % softer": 1 / 0.9,
+    "platform 10 % heavier": 1.0,
+}  #: static deflection of a pinned beam, density over modulus, relative to the true one
 
 
 class Reference(NamedTuple):
@@ -187,10 +243,11 @@ def run(progress: Progress | None = None) -> Study:
     )
     figures = {
         "deflection": _compared(truth, estimates),
+        "tool": _tool_figure(truth, estimates),
         "encoders": encoders_figure(described, trials),
     }
     report(1.0)
-    return Study(NAME, findings, figures, _CAPTIONS, (ROBOT,))
+    return Study(NAME, findings, figures, _CAPTIONS, (ROBOT,), EXHIBITS)
 
 
 def _finding(
@@ -198,10 +255,11 @@ def _finding(
     unit: str,
     paper: float | None,
     ours: float,
+    check: Check,
     verdict: Verdict = "not comparable",
     reason: str = _OURS,
 ) -> Finding:
-    return Finding(NAME, quantity, unit, paper, ours, verdict, reason)
+    return Finding(NAME, quantity, unit, paper, ours, verdict, check, reason)
 
 
 def _modes(described: Robot) -> tuple[Finding, ...]:
@@ -209,13 +267,17 @@ def _modes(described: Robot) -> tuple[Finding, ...]:
     slopes = [Measured("slope", place) for place in (1.0, 2 / 3, 1 / 3)]
     clamped = modal_sensor(beam, LENGTH, measured=slopes, modes=3)
     why = "the paper prints matrices, no frequencies"
+    hertz = (np.asarray(clamped.frequencies) / (2 * np.pi)).tolist()
     rows = [
-        _finding(f"frequency {k} of a clamped platen, 3 elements", "Hz", None, w / (2 * np.pi))
-        for k, w in enumerate(np.asarray(clamped.frequencies).tolist(), 1)
+        _finding(
+            f"frequency {k} of a clamped platen, 3 elements", "Hz", None, f, CHECKS["frequencies"]
+        )
+        for k, f in enumerate(hertz, 1)
     ]
     for ends in ("clamped-free", "pinned-pinned"):
         ratio = float(modal_sensor(beam, LENGTH, ends=ends).tip_ratio[0]) / LENGTH
-        rows.append(_finding(f"tip deflection over length times slope, {ends}", "1", None, ratio))
+        what = f"tip deflection over length times slope, {ends}"
+        rows.append(_finding(what, "1", None, ratio, CHECKS[ends]))
     return tuple(row._replace(reason=why) for row in rows)
 
 
@@ -224,10 +286,12 @@ def _claims(errors: Errors, cantilever: Mapping[str, np.ndarray]) -> tuple[Findi
     for part, claimed in _CLAIMED.items():
         ours = 100 * getattr(errors, part)
         what = f"its sensor on a Delta, error of {part}"
-        rows.append(_finding(what, "%", claimed, ours, _within(ours, claimed), _FREE))
+        verdict = _within(ours, claimed)
+        rows.append(_finding(what, "%", claimed, ours, CHECKS["errors"], verdict, _FREE))
         ours = 100 * float(cantilever[part].max())
         what = f"its sensor on a cantilever, error of {part}"
-        rows.append(_finding(what, "%", claimed, ours, _within(ours, claimed), _CANTILEVER))
+        verdict = _within(ours, claimed)
+        rows.append(_finding(what, "%", claimed, ours, CHECKS["cantilever"], verdict, _CANTILEVER))
     tool = 1e6 * errors.tool
     rows.append(
         _finding(
@@ -235,6 +299,7 @@ def _claims(errors: Errors, cantilever: Mapping[str, np.ndarray]) -> tuple[Findi
             "um",
             _CLAIMED_TOOL,
             tool,
+            CHECKS["tool"],
             _within(tool, _CLAIMED_TOOL),
             "leaving deflection out altogether errs by less: its equation 42 makes bent links "
             "longer, and they are shorter",
@@ -257,8 +322,15 @@ def _ours(errors: Mapping[str, Errors]) -> tuple[Finding, ...]:
         "motors": "observer without passive encoders",
         "observer": "observer with wrist encoder",
     }
+    own = {("motors", "acceleration"), *(("observer", part) for part in _CLAIMED)}
     rows = [
-        _finding(f"{what}, error of {part}", "%", None, 100 * getattr(errors[name], part))
+        _finding(
+            f"{what}, error of {part}",
+            "%",
+            None,
+            100 * getattr(errors[name], part),
+            UNCHECKED if (name, part) in own else CHECKS["errors"],
+        )
         for name, what in names.items()
         for part in _CLAIMED
     ]
@@ -267,13 +339,22 @@ def _ours(errors: Mapping[str, Errors]) -> tuple[Finding, ...]:
         "bent": "tool position, chords shortened by bending, error",
         "wrist": "tool position, and stretched by tension, error",
     }
-    rows += [_finding(what, "um", None, 1e6 * errors[name].tool) for name, what in tools.items()]
+    rows += [
+        _finding(what, "um", None, 1e6 * errors[name].tool, CHECKS["tool"])
+        for name, what in tools.items()
+    ]
     return tuple(rows)
 
 
 def _robust(wrong: Mapping[str, Errors]) -> tuple[Finding, ...]:
     return tuple(
-        _finding(f"observer, {name}, error of {part}", "%", None, 100 * getattr(errors, part))
+        _finding(
+            f"observer, {name}, error of {part}",
+            "%",
+            None,
+            100 * getattr(errors, part),
+            CHECKS["wrong model"] if name in SCALED else UNCHECKED,
+        )
         for name, errors in wrong.items()
         if name != "as it is"
         for part in ("deflection", "speed")
@@ -290,3 +371,22 @@ def _compared(truth: Truth, estimates: Mapping[str, Sensed]) -> Figure:
     curves = {label: 1e3 * estimates[name].deflection[part, 0] for name, label in shown.items()}
     title = "Deflection of the platen of limb 1"
     return compared_figure(truth.t[part], 1e3 * truth.deflection[part, 0], curves, "mm", title)
+
+
+def _tool_figure(truth: Truth, estimates: Mapping[str, Sensed]) -> Figure:
+    """Coordinates of the tool, and errors in space: figures 8, 12 and 13 of the paper."""
+    part = slice(0, 1500)
+    with mpl.rc_context(STYLE):
+        figure = Figure(figsize=(8, 5.5), layout="constrained")
+        path, error = figure.subplots(2, 1, sharex=True)
+        for k, axis in enumerate("xyz"):
+            path.plot(truth.t[part], 1e3 * truth.tool[part, k], color=f"C{k}", label=axis)
+        path.set_ylabel("position of the tool [mm]")
+        labels = {"paper": "published closure", "rigid": "rigid links", "wrist": "chord sensor"}
+        for k, (name, label) in enumerate(labels.items()):
+            off = np.linalg.norm(estimates[name].tool - truth.tool, axis=1)
+            error.semilogy(truth.t[part], 1e6 * off[part], color=f"C{k + 3}", lw=0.9, label=label)
+        error.set(xlabel="t [s]", ylabel="error in space [um]")
+        for axes in (path, error):
+            legend_outside(axes)
+    return figure
