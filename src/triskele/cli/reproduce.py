@@ -128,7 +128,7 @@ def _print_json(studies: "Sequence[Study]") -> None:
 
 
 def _print(studies: "Sequence[Study]", entries: Mapping[str, Entry]) -> None:
-    from triskele.studies.compared import COMPARED, sum_of, summary, tallies
+    from triskele.studies.compared import COMPARED, confirming, sum_of, summary, tallies
 
     for study in studies:
         _print_study(study, entries[study.name])
@@ -136,6 +136,8 @@ def _print(studies: "Sequence[Study]", entries: Mapping[str, Entry]) -> None:
     found = tallies(studies, entries)
     total = sum_of(found)
     typer.echo(textwrap.fill(summary(total), _WIDTH))
+    findings = [finding for study in studies for finding in study.findings]
+    typer.echo(textwrap.fill(f"Confirmed by: {confirming(findings) or 'nothing'}.", _WIDTH))
     rows = [
         (
             textwrap.shorten(item.paper, 40, placeholder=" ..."),

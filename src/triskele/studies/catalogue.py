@@ -56,7 +56,7 @@ def _entry(
 STUDIES: Mapping[str, Entry] = dict(
     [
         _entry("rigid_delta", "Rigid Delta with Lagrange multipliers", _KUO, 8.0),
-        _entry("flexible_delta", "Delta with flexible links", _KUO, 50.0),
+        _entry("flexible_delta", "Delta with flexible links", _KUO, 70.0),
         _entry(
             "d3s800", "Delta robot as a multibody system with Lagrange multipliers", _ELSHAMI, 30.0
         ),

@@ -1,5 +1,6 @@
 """Findings of studies beside one another: differences, numbered reasons, checks, counts."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
@@ -60,10 +61,22 @@ class Tally(NamedTuple):
     confirmed: int  #: by an independent calculation
     printed: int  #: by the paper
     compared: tuple[int, int, int]  #: of those: reproduced, differing, not comparable
+    upheld: int  #: of those that differ, confirmed
     failed: int
 
 
 COMPARED: tuple[Verdict, ...] = ("reproduced", "differs", "not comparable")
+
+
+def confirming(findings: Sequence[Finding]) -> str:
+    """How many numbers each kind of calculation confirms.
+
+    >>> row = Finding("", "", "N", 2.0, 2.1, "differs", Check("Exudyn", "1 %", "a::b"))
+    >>> confirming([row, row])
+    'Exudyn 2'
+    """
+    counted = Counter(finding.check.by for finding in findings if finding.check.independent)
+    return ", ".join(f"{by} {count}" for by, count in counted.most_common())
 
 
 def as_row(finding: Finding) -> Mapping[str, object]:
@@ -77,7 +90,7 @@ def place(exhibit: Exhibit) -> str:
     >>> place(Exhibit("Figure 4", "frequencies", ("circle",), "frequencies", "curves only"))
     "rows 'circle ...', figure 'frequencies'; curves only"
     """
-    ours = [f"rows '{start} ...'" for start in exhibit.rows]
+    ours = [f"rows '{start.rstrip(' :')} ...'" for start in exhibit.rows]
     if exhibit.figure:
         ours.append(f"figure '{exhibit.figure}'")
     return "; ".join(part for part in (", ".join(ours), exhibit.why) if part)
@@ -99,6 +112,7 @@ def sum_of(tallied: Sequence[Tally]) -> Tally:
         sum(item.confirmed for item in tallied),
         sum(item.printed for item in tallied),
         _three([item.compared[k] for item in tallied] for k in range(3)),
+        sum(item.upheld for item in tallied),
         sum(item.failed for item in tallied),
     )
 
@@ -106,15 +120,16 @@ def sum_of(tallied: Sequence[Tally]) -> Tally:
 def summary(total: Tally) -> str:
     """The counts as sentences.
 
-    >>> summary(Tally("all", 9, 8, 3, (1, 2, 0), 0)).split(": ")[0]
+    >>> summary(Tally("all", 9, 8, 3, (1, 2, 0), 2, 0)).split(": ")[0]
     'An independent calculation confirms 8 of 9 numbers. The papers print 3 of them'
     """
     reproduced, differ, others = total.compared
     failed = f" Computations that failed: {total.failed}." if total.failed else ""
     return (
         f"An independent calculation confirms {total.confirmed} of {total.numbers} numbers. "
-        f"The papers print {total.printed} of them: {reproduced} reproduced, {differ} differ, "
-        f"{others} not comparable.{failed}"
+        f"The papers print {total.printed} of them: {reproduced} reproduced, "
+        f"{differ} differ ({total.upheld} of these with ours confirmed), {others} not comparable."
+        f"{failed}"
     )
 
 
@@ -127,6 +142,7 @@ def _tally(paper: str, findings: Sequence[Finding]) -> Tally:
         sum(finding.check.independent for finding in computed),
         len(printed),
         _three([finding.verdict == verdict for finding in printed] for verdict in COMPARED),
+        sum(finding.verdict == "differs" and finding.check.independent for finding in printed),
         len(findings) - len(computed),
     )
 

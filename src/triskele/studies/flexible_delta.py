@@ -4,7 +4,8 @@ Frequencies of the paper's Tables 2 and 3 stand beside those of the robot that i
 `flexible`, and beside those of its own equations, read in three ways, by `kuo_assembly`. None gives
 the tables. The response along the circle is the steady one with 5 % damping at 20 and 60 rad/s,
 which the paper does not print; that along the inverted U is undamped, and starts at rest under the
-robot's weight. Of Table 3 the rows n = 3 and 4 repeat the row n = 2.
+robot's weight. Displacements of links at half length are those of the same response, in axes of the
+rigid links.
 
 Deviations are in the paper's frame, z down: (x, y, z) there is (x, -y, -z) here, and rotations
 change as vectors do. A verdict follows from the paper's numbers as they are printed: ours is
@@ -30,9 +31,10 @@ from triskele.flexible.assembly import Damping
 from triskele.flexible.modes import frequencies_at, modes, sag
 from triskele.flexible.response import Response, steady, vibrate
 from triskele.flexible.robot import FlexibleRobot, flexible
+from triskele.kinematics.motion import Motion
 from triskele.reports.figures import STYLE
 from triskele.studies.kuo_assembly import Variant, frequencies
-from triskele.studies.rigid_delta import motions
+from triskele.studies.rigid_delta import ORDER, motions
 from triskele.studies.study import Check, Exhibit, Finding, Progress, Study, Verdict
 
 NAME = "flexible_delta"
@@ -43,6 +45,14 @@ _CAPTIONS = {
     ),
     "circle": (
         "What the platform does beside its way along the circle, as in the paper's figures 6 and 7."
+    ),
+    "middles": (
+        "Links at half length along the circle, as in the paper's figures 8 to 11: upper links "
+        "drawn through, lower links dashed."
+    ),
+    "path": (
+        "The inverted U as it is prescribed, as in the paper's figures 12 and 13; septic "
+        "polynomials between 0, 0.2, 0.4, 0.6 and 0.8 s."
     ),
     "inverted_u": (
         "The same along the inverted U, as in the paper's figures 15 and 16; without damping the "
@@ -81,10 +91,16 @@ _LINEAR, _CUBIC = "linear/cubic", "cubic/quintic"
 TABLES = (
     _table(2, _LINEAR, 1, "30 17.5268 22.6970 24.9179 45.5980 56.0472 59.3049 73.5428 74.5347"),
     _table(2, _LINEAR, 2, "66 17.5261 22.6893 24.9091 45.5159 55.9132 59.0846 73.2860 74.2730"),
+    _table(2, _LINEAR, 3, "102 17.5260 22.6889 24.9086 45.5096 55.9047 59.0718 73.2643 74.2530"),
     _table(2, _LINEAR, 4, "138 17.5260 22.6888 24.9085 45.5084 55.9032 59.0696 73.2604 74.2494"),
+    _table(2, _LINEAR, 5, "174 17.5260 22.6888 24.9085 45.5081 55.9028 59.0690 73.2594 74.2484"),
+    _table(2, _LINEAR, 6, "210 17.5260 22.6888 24.9084 45.5080 55.9027 59.0687 73.2590 74.2481"),
+    _table(2, _LINEAR, 7, "246 17.5260 22.6888 24.9084 45.5079 55.9026 59.0686 73.2588 74.2479"),
     _table(2, _LINEAR, 8, "282 17.5260 22.6888 24.9084 45.5079 55.9026 59.0686 73.2587 74.2479"),
     _table(3, _CUBIC, 1, "78 17.5260 22.6888 24.9084 45.5079 55.9025 59.0685 73.2586 74.2478"),
     _table(3, _CUBIC, 2, "138 17.5260 22.6888 24.9084 45.5079 55.9025 59.0685 73.2586 74.2477"),
+    _table(3, _CUBIC, 3, "198 17.5260 22.6888 24.9084 45.5079 55.9025 59.0685 73.2586 74.2477"),
+    _table(3, _CUBIC, 4, "258 17.5260 22.6888 24.9084 45.5079 55.9025 59.0685 73.2586 74.2477"),
 )
 # Section 6, "approximately": -+5 mm, 1.5 mm, -+0.5 and -+0.15 degrees.
 _CIRCLE_LEAST = ("-5", "-5", None, "-0.5", "-0.5", "-0.15")
@@ -118,6 +134,18 @@ _ON_THE_U = (
 
 _TESTS = "tests/published/test_flexible_delta.py::"
 _DRAWING = "drawing without data"
+_CURVE = "the paper shows curves without values (figures 8 to 11)"
+_TWISTED = (
+    "the paper shows curves without values, and says that upper links turn more than lower ones; "
+    "its rods are not twisted at the elbow, those of the robot are turned by their universal joints"
+)
+_GIVEN = "the motion is prescribed"
+_MIDDLES = {
+    "axial displacement": "mm",
+    "torsional angle": "deg",
+    "displacement along y": "mm",
+    "displacement along z": "mm",
+}  #: figures 8 to 11, and units
 CHECKS = {
     "unknowns": Check("count", "exact", _TESTS + "test_frequencies_of_cubic_elements"),
     "frequencies": Check(
@@ -138,6 +166,10 @@ CHECKS = {
         "second program", "0.01 mm", _TESTS + "test_sag_of_the_platform_alone"
     ),
     "circle": Check("second program", "1 %", _TESTS + "test_fifth_turn_of_the_circle"),
+    "phase": Check("symmetry", "0.1 %", _TESTS + "test_limbs_do_the_same_a_third_of_a_turn_later"),
+    "middles": Check(
+        "Exudyn", "0.2 %", "tests/oracles/test_flexible_exudyn.py::test_links_at_half_length"
+    ),
     "inverted U": Check("second program", "1 %", _TESTS + "test_deviations_along_the_inverted_u"),
     "spring": Check("closed form", "1e-3 mm", _TESTS + "test_peak_acceleration_by_hand"),
 }
@@ -151,12 +183,14 @@ EXHIBITS = (
     Exhibit("Figure 4", "frequencies along the circle", ("circle: ",), "frequencies"),
     Exhibit("Figure 6", "position along the circle", ("circle: least",), "circle"),
     Exhibit("Figure 7", "attitude along the circle", ("circle: least",), "circle"),
-    Exhibit("Figure 8", "axial displacements at half length", why="not computed yet"),
-    Exhibit("Figure 9", "torsional angles at half length", why="not computed yet"),
-    Exhibit("Figure 10", "transverse displacements along y", why="not computed yet"),
-    Exhibit("Figure 11", "transverse displacements along z", why="not computed yet"),
-    Exhibit("Figure 12", "position, speed and acceleration along the inverted U", why="not yet"),
-    Exhibit("Figure 13", "path of the inverted U", why="not yet"),
+    *(
+        Exhibit(
+            f"Figure {k}", f"{name} of the links, half length", (f"{name} ",), "middles", _CURVE
+        )
+        for k, name in zip((8, 9, 10, 11), _MIDDLES, strict=True)
+    ),
+    Exhibit("Figure 12", "position, speed and acceleration", figure="path", why=_GIVEN),
+    Exhibit("Figure 13", "path of the inverted U", figure="path", why=_GIVEN),
     Exhibit("Figure 15", "position along the inverted U", ("inverted U: largest",), "inverted_u"),
     Exhibit("Figure 16", "attitude along the inverted U", ("inverted U: largest",), "inverted_u"),
 )
@@ -182,7 +216,7 @@ def computed(progress: Progress | None = None) -> Computed:
     for k, row in enumerate(TABLES, 1):
         robot = flexible(description, elements=row.elements, family=row.family)
         tables[row] = robot.unknowns, np.asarray(modes(robot, PLACE).frequencies)
-        report(0.1 * k)
+        report(0.6 * k / len(TABLES))
     robot = flexible(description)
     angles = np.arange(0.0, 360.0, _STEP)
     sags = {
@@ -227,12 +261,15 @@ def run(progress: Progress | None = None) -> Study:
         *_around(found),
         *_sags(found),
         *_along_the_circle(found.circle),
+        *_at_half_length(found.circle),
         *_along_the_u(found.inverted_u),
     )
     figures = {
         "frequencies": _frequency_figure(found),
         "circle": _deviation_figure(found.circle, "circle, steady, 5 % damping"),
+        "middles": _middles_figure(found.circle),
         "inverted_u": _deviation_figure(found.inverted_u, "inverted U, undamped"),
+        "path": _path_figure(found.inverted_u.motion),
     }
     return Study(NAME, findings, figures, _CAPTIONS, ("flexible_delta",), EXHIBITS)
 
@@ -322,6 +359,44 @@ def _along_the_circle(response: Response) -> list[Finding]:
     return _six("circle", ends, values, _ON_THE_CIRCLE)
 
 
+def sections(response: Response) -> Float[np.ndarray, "4 N links"]:
+    """Displacements [mm] and angles [deg] at half length, in the order of the paper's figures.
+
+    Turned about x, our frame is the paper's: y and z of the links change their signs, x does not.
+    """
+    half = response.middles()
+    u, v, w = 1e3 * np.moveaxis(half.displacement, 2, 0)
+    return np.stack([u, np.degrees(half.twist), -v, -w])
+
+
+def _at_half_length(response: Response) -> list[Finding]:
+    """Figures 8 to 11: largest values, and the shift from limb to limb."""
+    found = sections(response)
+    rows = [
+        _finding(
+            f"{name} at half length, {links} links: largest",
+            unit,
+            None,
+            np.abs(values[:, part]).max(),
+            CHECKS["middles"],
+            _TWISTED if name.startswith("torsional") else _CURVE,
+        )
+        for (name, unit), values in zip(_MIDDLES.items(), found, strict=True)
+        for links, part in (("upper", slice(0, 3)), ("lower", slice(3, 6)))
+    ]
+    return [*rows, _shift(found)]
+
+
+def _shift(found: Float[np.ndarray, "4 N links"]) -> Finding:
+    """By which angle of the circle the upper links follow one another: figure 11."""
+    first, second = found[3, :-1, 0], found[3, :-1, 1]
+    gaps = [np.abs(np.roll(first, k) - second).max() for k in range(len(first))]
+    k = int(np.argmin(gaps))
+    angle = 360.0 * min(k, len(first) - k) / len(first)
+    what = "displacement along z: angle between the responses of two limbs"
+    return _finding(what, "deg", "120", angle, CHECKS["phase"], "")
+
+
 def _along_the_u(response: Response) -> list[Finding]:
     """Section 5.4."""
     moved = deviations(response)
@@ -406,4 +481,52 @@ def _deviation_figure(response: Response, title: str) -> Figure:
                 axes.plot(response.t, moved[:, k], color=f"C{k % 3}", label=_AXES[k])
             axes.set(xlabel="t [s]", ylabel=label)
             axes.legend(fontsize=8)
+    return figure
+
+
+def _middles_figure(response: Response) -> Figure:
+    """Figures 8 to 11 of the paper."""
+    with mpl.rc_context(STYLE):
+        figure = Figure(figsize=(11, 6.5), layout="constrained")
+        figure.suptitle("links at half length, circle, steady, 5 % damping", fontsize=11)
+        panels = figure.subplots(2, 2, sharex=True)
+        for axes, (name, unit), values in zip(
+            panels.flat, _MIDDLES.items(), sections(response), strict=True
+        ):
+            for k, limb in enumerate(ORDER):
+                axes.plot(response.t, values[:, limb], color=f"C{k}", label=f"upper {k + 1}")
+                axes.plot(
+                    response.t, values[:, 3 + limb], "--", color=f"C{k}", label=f"lower {k + 1}"
+                )
+            axes.set(ylabel=f"{name} [{unit}]")
+        for axes in panels[1]:
+            axes.set_xlabel("t [s]")
+        panels[0, 1].legend(fontsize=8, loc="center left", bbox_to_anchor=(1.0, 0.5))
+    return figure
+
+
+def _path_figure(motion: Motion) -> Figure:
+    """Figures 12 and 13 of the paper."""
+    orders = {
+        "position [m]": motion.x,
+        "velocity [m/s]": motion.xd,
+        "acceleration [m/s$^2$]": motion.xdd,
+    }
+    with mpl.rc_context(STYLE):
+        figure = Figure(figsize=(11, 6.5), layout="constrained")
+        figure.suptitle("inverted U; z down", fontsize=11)
+        left, right = figure.subfigures(1, 2, width_ratios=(1.3, 1))
+        for axes, (label, values) in zip(
+            left.subplots(3, 1, sharex=True), orders.items(), strict=True
+        ):
+            for k, axis in enumerate("xyz"):
+                axes.plot(motion.t, (np.asarray(values) * _DOWN)[:, k], color=f"C{k}", label=axis)
+            axes.set_ylabel(label)
+            axes.legend(fontsize=8, ncols=3)
+        axes.set_xlabel("t [s]")
+        space = right.add_subplot(projection="3d")
+        space.plot(*(np.asarray(motion.x) * _DOWN).T)
+        space.set(xlabel="x [m]", ylabel="y [m]", zlabel="z [m]")
+        space.invert_zaxis()
+        space.locator_params(nbins=4)
     return figure

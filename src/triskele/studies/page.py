@@ -23,6 +23,7 @@ from triskele.studies.catalogue import Entry
 from triskele.studies.compared import (
     COMPARED,
     checks,
+    confirming,
     difference,
     place,
     reasons,
@@ -42,6 +43,7 @@ _MOODS: Mapping[Verdict, str] = {
 _WORDS = (
     "confirmed: a test of this package compares our number, or the law that gives it, with another "
     "program, a closed form, a second derivation or a law of physics",
+    "second program: code that shares nothing with this package; its numbers are stored in the test",
     "reproduced: ours agrees with the paper within the digits that it prints",
     "differs: it does not, and the reason is given",
     "not comparable: the paper prints no number, or one of another experiment",
@@ -87,7 +89,12 @@ def _summary(studies: Sequence[Study], entries: Mapping[str, Entry]) -> list[str
         for item in (*found, total)
     ]
     header = ("paper", "numbers", "confirmed", "printed", *COMPARED, "failed")
-    return [paragraph(summary(total)), table(header, rows, total=True)]
+    findings = [finding for study in studies for finding in study.findings]
+    return [
+        paragraph(summary(total)),
+        paragraph(f"Confirmed by: {confirming(findings) or 'nothing'}."),
+        table(header, rows, total=True),
+    ]
 
 
 def _counted(count: int, mood: str) -> Marked:
@@ -95,7 +102,7 @@ def _counted(count: int, mood: str) -> Marked:
 
 
 def _section(study: Study, entry: Entry) -> list[str]:
-    numbers, confirming = reasons(study.findings), checks(study.findings)
+    numbers, tests = reasons(study.findings), checks(study.findings)
     return [
         heading(entry.title, anchor=study.name),
         paragraph(entry.paper),
@@ -118,12 +125,12 @@ def _section(study: Study, entry: Entry) -> list[str]:
         ),
         heading("Why", 3) if numbers else "",
         listing([f"{text}." for text in numbers], numbered=True),
-        heading("Checks", 3) if confirming else "",
+        heading("Checks", 3) if tests else "",
         table(
             ("checked by", "within", "test"),
-            [(check.by, check.tolerance, check.test) for check in confirming],
+            [(check.by, check.tolerance, check.test) for check in tests],
         )
-        if confirming
+        if tests
         else "",
         *_exhibits(study),
         *_assumptions(study),

@@ -49,7 +49,7 @@ EXHIBITS = (
     Exhibit("Figure 5", "torques along the circle", _CIRCLE, "torques", _ONLY_CURVES),
     Exhibit("Figure 14", "torques along the inverted U", _U, "torques", _ONLY_CURVES),
 )
-_ORDER = [0, 2, 1]  # our limbs in the order of the paper
+ORDER = [0, 2, 1]  # our limbs in the order of the paper
 Torques = Float[np.ndarray, "N 3"]
 
 
@@ -65,7 +65,7 @@ def run(progress: Progress | None = None) -> Study:
         for label, lumped in (("rods halved", halved), ("rods whole, as printed", whole)):
             tau = tabulate(eqx.Partial(_lumped, lumped))(*arrays)
             models[label] = np.stack(tau, axis=-1)
-        found[name] = motion, {label: values[:, _ORDER] for label, values in models.items()}
+        found[name] = motion, {label: values[:, ORDER] for label, values in models.items()}
         if progress is not None:
             progress(done / 2)
     findings = tuple(
