@@ -43,7 +43,7 @@ _MOODS: Mapping[Verdict, str] = {
 _WORDS = (
     "confirmed: a test of this package compares our number, or the law that gives it, with another "
     "program, a closed form, a second derivation or a law of physics",
-    "second program: code that shares nothing with this package; its numbers are stored in the test",
+    "second program: code that shares nothing with this package; the test has its numbers",
     "reproduced: ours agrees with the paper within the digits that it prints",
     "differs: it does not, and the reason is given",
     "not comparable: the paper prints no number, or one of another experiment",
