@@ -96,6 +96,14 @@ def test_errors_of_sensors_against_exudyn(errors, name, deflection, speed, accel
     assert ours == pytest.approx(expected, rel=0.03, abs=0.01)
 
 
+def test_largest_errors_of_the_published_sensor(truth):
+    """0.95 mm, 0.024 m/s and 0.88 m/s^2; of the tool 13.7, 12.9 and 9.8 um."""
+    found = study.largest(truth, study.sensed(truth, ROBOT)["paper"])
+    limbs = [found[part].max() for part in ("deflection", "speed", "acceleration")]
+    assert limbs == pytest.approx([0.95e-3, 2.4e-2, 0.88], rel=0.04)
+    assert 1e6 * found["tool"] == pytest.approx([13.7, 12.9, 9.8], abs=0.2)
+
+
 def test_the_published_sensor_is_right_on_a_cantilever():
     found = study.on_cantilever(study.reference(), ROBOT)
     percent = 100 * found["deflection"]
@@ -120,9 +128,9 @@ def wrong(truth):
 
 @pytest.mark.parametrize("part", ["deflection", "speed"])
 def test_a_wrong_model_costs_what_beam_theory_says(wrong, part):
-    """A pinned beam under its own inertia is deflected as density over modulus, 1.5 % aside."""
+    """A pinned beam under its own inertia is deflected as density over modulus, 3 % aside."""
     for name, factor in study.SCALED.items():
-        assert getattr(wrong[name], part) == pytest.approx(abs(factor - 1), abs=0.02), name
+        assert getattr(wrong[name], part) == pytest.approx(abs(factor - 1), abs=0.03), name
 
 
 def test_wrist_encoders_and_bits_make_up_for_wrong_models(wrong):
