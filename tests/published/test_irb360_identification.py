@@ -1,4 +1,5 @@
 import pytest
+from study_checks import assert_complete
 
 from triskele.studies import irb360_identification as study
 from triskele.studies.catalogue import STUDIES
@@ -26,3 +27,4 @@ def test_the_study_reports_counts_errors_and_says_that_logs_are_synthetic():
         row = rows[f"viscous friction of drive {drive} if balls rub and are left out"]
         assert 1.2 < row.ours < 1.8
     assert set(found.figures) == {"efforts", "parameters"}
+    assert_complete(study, found)

@@ -8,6 +8,7 @@ import json
 
 import numpy as np
 import pytest
+from study_checks import assert_complete
 
 from triskele.description.load import load
 from triskele.dynamics.torques import torques
@@ -102,3 +103,4 @@ def test_the_study_says_so(plans, monkeypatch):
     assert overload.verdict == "differs"
     assert overload.reason
     assert "u_turn" in study.figures
+    assert_complete(irb360_planning, study)

@@ -40,7 +40,16 @@ from triskele.identification.verdict import root_mean_square
 from triskele.identification.weighted import BaseFit, base_fit
 from triskele.kinematics.motion import Motion, fourier
 from triskele.reports.identification_figures import efforts_figure, parameters_figure
-from triskele.studies.study import Finding, Progress, Study, Verdict
+from triskele.studies.study import (
+    PAPER_ALONE,
+    UNCHECKED,
+    Check,
+    Exhibit,
+    Finding,
+    Progress,
+    Study,
+    Verdict,
+)
 
 NAME = "irb360_identification"
 _CAPTIONS = {
@@ -58,6 +67,41 @@ _PERIOD, _RATE = 6.0, 500.0
 MOTIONS = ("determinant", "condition", "held_out")
 _SYNTHETIC = "synthetic logs with white noise of the published size: no measured log is public"
 _NO_NUMBER = "the paper prints no such number"
+_TESTS = "tests/identification/"
+CHECKS = {
+    "reduced": Check(
+        "by hand",
+        "exact",
+        _TESTS + "test_base_parameters.py::test_the_eleven_formulas_span_what_torques_see",
+    ),
+    "noise": Check(
+        "noise put in",
+        "5 %",
+        _TESTS + "test_consistent.py::test_errors_are_those_of_the_noise_over_twenty_seeds",
+    ),
+    "balls": Check(
+        "friction put in",
+        "0.1 %",
+        _TESTS + "test_consistent.py::test_two_coefficients_of_ball_joints_are_found",
+    ),
+}
+_PARAMETERS = "data of the robot file abb_irb360_6_1600"
+EXHIBITS = (
+    Exhibit("Table 1", "friction of disassembled drives", why=_PARAMETERS),
+    Exhibit("Table 2", "friction of drive 4 by speed", why="not computed yet"),
+    Exhibit("Table 3", "identified inertia", why=_PARAMETERS),
+    Exhibit("Table 4", "identified friction", ("viscous friction of drive",), why=_PARAMETERS),
+    Exhibit("Figure 7", "the disassembled robot", why="photograph without data"),
+    Exhibit("Figure 8", "torques of the disassembled robot", why="no log of the robot is public"),
+    Exhibit("Figure 9", "friction curve of drive 4", why="not computed yet"),
+    Exhibit(
+        "Figure 10",
+        "torques of the verification trajectory",
+        ("held-out error",),
+        "efforts",
+        _SYNTHETIC,
+    ),
+)
 
 
 def prior() -> DeltaRobot:
@@ -268,19 +312,32 @@ def run(progress: Progress | None = None) -> Study:
         "efforts": efforts_figure(found),
         "parameters": parameters_figure(found),
     }
-    return Study(NAME, findings, figures, _CAPTIONS, (ROBOT,))
+    return Study(NAME, findings, figures, _CAPTIONS, (ROBOT,), EXHIBITS)
 
 
 def _finding(
-    quantity: str, unit: str, paper: float | None, ours: float, verdict: Verdict, reason: str = ""
+    quantity: str,
+    unit: str,
+    paper: float | None,
+    ours: float,
+    verdict: Verdict,
+    check: Check,
+    reason: str = "",
 ) -> Finding:
-    return Finding(NAME, quantity, unit, paper, float(ours), verdict, reason)
+    return Finding(NAME, quantity, unit, paper, float(ours), verdict, check, reason)
 
 
 def _counted(on: Bench) -> list[Finding]:
     ours = counts(on)
     rows = [
-        _finding(what, "1", paper, ours[key], "reproduced" if ours[key] == paper else "differs")
+        _finding(
+            what,
+            "1",
+            paper,
+            ours[key],
+            "reproduced" if ours[key] == paper else "differs",
+            PAPER_ALONE,
+        )
         for what, key, paper in (
             ("base parameters, by rank", "base", 37),
             ("standard inertial parameters", "standard", 51),
@@ -288,11 +345,14 @@ def _counted(on: Bench) -> list[Finding]:
         )
     ]
     what = "inertial combinations that torques determine, of the 18 reduced parameters"
-    rows.append(_finding(what, "1", None, ours["reduced"], "not comparable", _NO_NUMBER))
+    check = CHECKS["reduced"]
+    rows.append(_finding(what, "1", None, ours["reduced"], "not comparable", check, _NO_NUMBER))
     alone = float(on.base.kinds()["rod.m"] == "alone")
     reason = "the mass of a rod enters with arm.mc_x and arm.yy only; its value is regularisation"
     rows.append(
-        _finding("rod mass identifiable by itself (1: yes)", "1", 1.0, alone, "differs", reason)
+        _finding(
+            "rod mass identifiable by itself (1: yes)", "1", 1.0, alone, "differs", check, reason
+        )
     )
     return rows
 
@@ -304,7 +364,7 @@ def _errors(trials: list[Trial]) -> list[Finding]:
         rows += [
             _finding(
                 f"held-out error, {method}, axis {k + 1}",
-                *("N m", paper, median[k], "not comparable", _SYNTHETIC),
+                *("N m", paper, median[k], "not comparable", CHECKS["noise"], _SYNTHETIC),
             )
             for k, paper in enumerate(published)
         ]
@@ -313,7 +373,7 @@ def _errors(trials: list[Trial]) -> list[Finding]:
         rows += [
             _finding(
                 f"error against torque without noise, {method}, axis {k + 1}",
-                *("N m", None, median[k], "not comparable", _SYNTHETIC),
+                *("N m", None, median[k], "not comparable", UNCHECKED, _SYNTHETIC),
             )
             for k in range(len(NOISE))
         ]
@@ -329,14 +389,16 @@ def _balls(found: Rubbing) -> list[Finding]:
     rows = [
         _finding(
             f"viscous friction of drive {k} if balls rub and are left out",
-            *("N m s/rad", paper, value, "not comparable", reason),
+            *("N m s/rad", paper, value, "not comparable", UNCHECKED, reason),
         )
         for k, paper, value in zip(names, (1.727, 2.064, 1.557), found.drives, strict=True)
     ]
     what = "error that remains then, largest of axes 1 to 3"
-    rows.append(_finding(what, "N m", None, found.left[:3].max(), "not comparable", _NO_NUMBER))
+    left = found.left[:3].max()
+    rows.append(_finding(what, "N m", None, left, "not comparable", UNCHECKED, _NO_NUMBER))
     what = "viscous friction of a ball if it is asked for (0.3 put in)"
-    rows.append(_finding(what, "N m s/rad", None, found.balls[1], "not comparable", _NO_NUMBER))
+    viscous, check = found.balls[1], CHECKS["balls"]
+    rows.append(_finding(what, "N m s/rad", None, viscous, "not comparable", check, _NO_NUMBER))
     return rows
 
 
@@ -349,5 +411,6 @@ def _verdict(found: Identified) -> list[Finding]:
         ("parameters that are the file's own", float(len(verdict.prior_only))),
     )
     return [
-        _finding(what, "1", None, value, "not comparable", _NO_NUMBER) for what, value in numbers
+        _finding(what, "1", None, value, "not comparable", UNCHECKED, _NO_NUMBER)
+        for what, value in numbers
     ]

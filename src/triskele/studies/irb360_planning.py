@@ -30,7 +30,16 @@ from triskele.numerics import tabulate
 from triskele.planning.plan import Plan, plan
 from triskele.reports.figures import STYLE
 from triskele.studies.reduced_loads import reduced_loads
-from triskele.studies.study import Finding, Progress, Study, Verdict
+from triskele.studies.study import (
+    PAPER_ALONE,
+    UNCHECKED,
+    Check,
+    Exhibit,
+    Finding,
+    Progress,
+    Study,
+    Verdict,
+)
 
 NAME = "irb360_planning"
 _CAPTIONS = {
@@ -49,6 +58,45 @@ _CORNER = (
     "to 0.58 s"
 )
 _NOT_STATED = "the paper does not state it"
+_TESTS = "tests/published/test_irb360_planning.py::"
+CHECKS = {
+    "duration": Check("second program", "3 ms", _TESTS + "test_duration_of_the_published_program"),
+    "true jerk": Check(
+        "second program",
+        "5 ms",
+        _TESTS + "test_the_converged_duration_is_a_little_less_than_the_prototypes",
+    ),
+    "reduced loads": Check(
+        "second program",
+        "1e-3 N",
+        "tests/published/test_rigid_dynamics.py::"
+        "test_reduced_rod_forces_and_flange_loads_of_the_irb_360",
+    ),
+    "exact loads": Check(
+        "Pinocchio",
+        "1e-8 N",
+        "tests/oracles/test_dynamics_pinocchio.py::"
+        "test_pinocchio_needs_our_torques_and_its_joints_carry_our_loads",
+    ),
+    "prices": Check("solving again", "5 %", _TESTS + "test_prices_are_what_solving_again_gives"),
+}
+_DRAWING = "drawing or photograph without data"
+_ROWS = {"loads": ("greatest rod force",), "speed": ("duration", "place")}
+EXHIBITS = (
+    Exhibit("Figure 1", "ball joint and spring clamp", why=_DRAWING),
+    Exhibit("Figure 2", "the robot", why=_DRAWING),
+    Exhibit("Figure 3", "chain diagram", why=_DRAWING),
+    Exhibit("Figure 4", "one limb and its frames", why=_DRAWING),
+    Exhibit("Figure 5", "task space as a hemisphere", why=_DRAWING),
+    Exhibit("Figure 6", "bodies of the load computation", why=_DRAWING),
+    Exhibit("Figure 11", "rod forces without load", why="not computed yet"),
+    Exhibit("Figure 12", "rod with a force sensor", why=_DRAWING),
+    Exhibit("Figure 13", "force in a rod, measured and computed", why="not computed yet"),
+    Exhibit("Figure 14", "path of the U-turn", why="not computed yet"),
+    Exhibit("Figure 15", "speed under the maximum velocity curve", _ROWS["speed"], "u_turn"),
+    Exhibit("Figure 16", "rod forces along the U-turn", _ROWS["loads"], "u_turn"),
+    Exhibit("Figure 17", "acceleration of the end effector", why="not computed yet"),
+)
 
 
 class Replay(NamedTuple):
@@ -134,13 +182,19 @@ def run(progress: Progress | None = None) -> Study:
     figures = {"u_turn": _figure(found, forces)}
     if progress is not None:
         progress(1.0)
-    return Study(NAME, findings, figures, _CAPTIONS, ("abb_irb360_6_1600",))
+    return Study(NAME, findings, figures, _CAPTIONS, ("abb_irb360_6_1600",), EXHIBITS)
 
 
 def _finding(
-    quantity: str, unit: str, paper: float | None, ours: float, verdict: Verdict, reason: str = ""
+    quantity: str,
+    unit: str,
+    paper: float | None,
+    ours: float,
+    verdict: Verdict,
+    check: Check,
+    reason: str = "",
 ) -> Finding:
-    return Finding(NAME, quantity, unit, paper, ours, verdict, reason)
+    return Finding(NAME, quantity, unit, paper, ours, verdict, check, reason)
 
 
 def _durations(found: dict[str, Plan]) -> tuple[Finding, ...]:
@@ -155,6 +209,7 @@ def _durations(found: dict[str, Plan]) -> tuple[Finding, ...]:
                 _PAPER_DURATION,
                 ours,
                 "reproduced" if agrees else "differs",
+                CHECKS["duration"] if name == "exact" else PAPER_ALONE,
                 "" if agrees else _CORNER,
             )
         )
@@ -163,9 +218,10 @@ def _durations(found: dict[str, Plan]) -> tuple[Finding, ...]:
         "true jerk": "duration, jerks bounded from rest to rest as well",
         "all limits": "duration, with friction, and the telescope hanging on the flange",
     }
+    checks = {"least time": CHECKS["duration"], "true jerk": CHECKS["true jerk"]}
     for name, quantity in others.items():
-        ours = found[name].duration
-        rows.append(_finding(quantity, "s", None, ours, "not comparable", _NOT_STATED))
+        ours, check = found[name].duration, checks.get(name, UNCHECKED)
+        rows.append(_finding(quantity, "s", None, ours, "not comparable", check, _NOT_STATED))
     return tuple(rows)
 
 
@@ -177,6 +233,7 @@ def _valleys(found: Plan) -> tuple[Finding, ...]:
             paper,
             ours,
             "reproduced" if round(ours, 1) == paper else "differs",
+            PAPER_ALONE,
             "" if round(ours, 1) == paper else _CORNER,
         )
         for k, (paper, ours) in enumerate(zip(_PAPER_VALLEYS, touches(found), strict=True), 1)
@@ -185,12 +242,27 @@ def _valleys(found: Plan) -> tuple[Finding, ...]:
 
 def _forces(forces: Replay) -> tuple[Finding, ...]:
     rows = (
-        ("greatest rod force of its plan by its own model", _PAPER_ROD_FORCE, forces.reduced),
-        ("greatest rod force of its plan by the exact model", _PAPER_ROD_FORCE, forces.exact),
-        ("greatest lateral force on a rod", _PAPER_LATERAL, forces.lateral),
+        (
+            "greatest rod force of its plan by its own model",
+            _PAPER_ROD_FORCE,
+            forces.reduced,
+            CHECKS["reduced loads"],
+        ),
+        (
+            "greatest rod force of its plan by the exact model",
+            _PAPER_ROD_FORCE,
+            forces.exact,
+            CHECKS["exact loads"],
+        ),
+        (
+            "greatest lateral force on a rod",
+            _PAPER_LATERAL,
+            forces.lateral,
+            CHECKS["exact loads"],
+        ),
     )
     found = []
-    for what, paper, values in rows:
+    for what, paper, values, check in rows:
         ours = float(np.abs(values).max())
         agrees = ours <= paper * 1.005
         reason = (
@@ -201,7 +273,7 @@ def _forces(forces: Replay) -> tuple[Finding, ...]:
             "validated cannot show either"
         )
         found.append(
-            _finding(what, "N", paper, ours, "reproduced" if agrees else "differs", reason)
+            _finding(what, "N", paper, ours, "reproduced" if agrees else "differs", check, reason)
         )
     return tuple(found)
 
@@ -217,6 +289,7 @@ def _limits(found: dict[str, Plan]) -> tuple[Finding, ...]:
             None,
             float(step),
             "not comparable",
+            UNCHECKED,
             "a polynomial of s that starts from rest starts with a step of acceleration, which a "
             "jerk limit along s does not see",
         )
@@ -229,6 +302,7 @@ def _limits(found: dict[str, Plan]) -> tuple[Finding, ...]:
                 None,
                 1e3 * found["all limits"].prices[key],
                 "not comparable",
+                CHECKS["prices"],
                 _NOT_STATED,
             )
         )
