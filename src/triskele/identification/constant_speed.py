@@ -99,7 +99,7 @@ def stretches(log: DriveLog, least: float = LEAST_STRETCH) -> Stretches:
         elif np.ptp(speed[a:b]) > CONSTANT * abs(mean):
             drifting.append((float(speed[a]), float(speed[b - 1])))
         else:
-            own = slice(a + h // 2, b + 2 * h - 1 - h // 2)
+            own = slice(a + h, b + h - 1)  # ramps begin beyond the middle of a window
             found.append(Stretch(mean, log.q[own], log.others[own], log.rest[own]))
     return Stretches(found, short, drifting)
 

@@ -282,7 +282,7 @@ def _curve(
         notes.append(f"Drive {drive}: as many coefficients as speeds: nothing tests the law.")
     elif best is not None and _misses(best):
         notes.append(
-            f"Drive {drive}: no shape meets all points within their errors (chi^2 "
+            f"Drive {drive}: points scatter about the law more than their errors say (chi^2 "
             f"{best.chi_squared:.3g} for {best.freedom}); intervals are widened for it."
         )
     section = friction_of(robot.friction, joint)[0]

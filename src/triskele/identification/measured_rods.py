@@ -110,7 +110,7 @@ def measured_rods(
     wanted = _columns(mechanism, log)
     mass = None if robot.weighed is None else robot.weighed.measuring_rod
     if mass is not None:
-        model = _with_sensors(model, {body for _, body, _ in wanted}, mass)
+        model = with_sensors(model, {body for _, body, _ in wanted}, mass)
     seen = log_from_table(log, mechanism, window)
     edge = max(round(_EDGE / seen.step), 1)
     keep = slice(edge, len(seen.t) - edge)
@@ -155,7 +155,7 @@ def _named(bodies: list[str], log: Table) -> Iterator[tuple[str, str, str]]:
                 yield f"{body}_{end}", body, end
 
 
-def _with_sensors(model: RigidRobot, bodies: set[str], mass: float) -> RigidRobot:
+def with_sensors(model: RigidRobot, bodies: set[str], mass: float) -> RigidRobot:
     """The model with rods of another mass, distributed as in the rod."""
     theta = np.array(model.theta, float)
     for body in bodies:

@@ -48,6 +48,10 @@ _CAPTIONS = {
         "carries most bears when the paper's plan is put to both models. As in the paper's "
         "figures 15 and 16."
     ),
+    "acceleration": (
+        "Left, the path; right, the planned acceleration of the end effector, by the paper's "
+        "program and by ours. As in the paper's figures 14 and 17."
+    ),
 }
 _PAPER_DURATION = 0.48
 _PAPER_VALLEYS = (0.2, 0.8)
@@ -57,6 +61,7 @@ _CORNER = (
     "the paper does not give its control points; the corner alone changes the duration from 0.46 "
     "to 0.58 s"
 )
+_PROGRAMS = {"exact": "the paper's program, exact loads", "all limits": "all limits, true jerk"}
 _NOT_STATED = "the paper does not state it"
 _TESTS = "tests/published/test_irb360_planning.py::"
 CHECKS = {
@@ -78,6 +83,11 @@ CHECKS = {
         "tests/oracles/test_dynamics_pinocchio.py::"
         "test_pinocchio_needs_our_torques_and_its_joints_carry_our_loads",
     ),
+    "acceleration": Check(
+        "second differences of positions",
+        "1 m/s^2",
+        _TESTS + "test_acceleration_is_the_second_difference_of_positions",
+    ),
     "prices": Check("solving again", "5 %", _TESTS + "test_prices_are_what_solving_again_gives"),
 }
 _DRAWING = "drawing or photograph without data"
@@ -89,13 +99,16 @@ EXHIBITS = (
     Exhibit("Figure 4", "one limb and its frames", why=_DRAWING),
     Exhibit("Figure 5", "task space as a hemisphere", why=_DRAWING),
     Exhibit("Figure 6", "bodies of the load computation", why=_DRAWING),
-    Exhibit("Figure 11", "rod forces without load", why="not computed yet"),
-    Exhibit("Figure 12", "rod with a force sensor", why=_DRAWING),
-    Exhibit("Figure 13", "force in a rod, measured and computed", why="not computed yet"),
-    Exhibit("Figure 14", "path of the U-turn", why="not computed yet"),
+    Exhibit("Figure 14", "path of the U-turn", ("the path,",), "acceleration", why=_CORNER),
     Exhibit("Figure 15", "speed under the maximum velocity curve", _ROWS["speed"], "u_turn"),
     Exhibit("Figure 16", "rod forces along the U-turn", _ROWS["loads"], "u_turn"),
-    Exhibit("Figure 17", "acceleration of the end effector", why="not computed yet"),
+    Exhibit(
+        "Figure 17",
+        "acceleration of the end effector",
+        ("greatest acceleration",),
+        "acceleration",
+        "planned; what a laser tracker measured is not public",
+    ),
 )
 
 
@@ -178,8 +191,9 @@ def run(progress: Progress | None = None) -> Study:
         *_valleys(found["exact"]),
         *_forces(forces),
         *_limits(found),
+        *_path_and_acceleration(found),
     )
-    figures = {"u_turn": _figure(found, forces)}
+    figures = {"u_turn": _figure(found, forces), "acceleration": _acceleration_figure(found)}
     if progress is not None:
         progress(1.0)
     return Study(NAME, findings, figures, _CAPTIONS, ("abb_irb360_6_1600",), EXHIBITS)
@@ -309,6 +323,48 @@ def _limits(found: dict[str, Plan]) -> tuple[Finding, ...]:
     return tuple(rows)
 
 
+def accelerations(found: Plan, period: float = 4e-4) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Times [s], positions [m] and accelerations [m/s^2] of the end effector in a plan."""
+    motion = found.motion(period=period)
+    return tuple(np.asarray(part) for part in (motion.t, motion.x[:, :3], motion.xdd[:, :3]))  # pyright: ignore[reportReturnType]
+
+
+def _path_and_acceleration(found: dict[str, Plan]) -> tuple[Finding, ...]:
+    _, x, _ = accelerations(found["exact"])
+    rows = []
+    for what, paper, k in (("across", 800.0, 1), ("up", 180.0, 2)):
+        ours = 1e3 * float(np.ptp(x[:, k]))
+        verdict: Verdict = "reproduced" if round(ours) == paper else "differs"
+        rows.append(_finding(f"the path, {what}", "mm", paper, ours, verdict, PAPER_ALONE))
+    for name, label in _PROGRAMS.items():
+        _, _, xdd = accelerations(found[name])
+        most = float(np.linalg.norm(xdd, axis=1).max())
+        rows.append(
+            _finding(
+                f"greatest acceleration of the end effector, {label}",
+                *("m/s^2", None, most, "not comparable", CHECKS["acceleration"], _NOT_STATED),
+            )
+        )
+    return tuple(rows)
+
+
+def _acceleration_figure(found: dict[str, Plan]) -> Figure:
+    """The path, and the acceleration of the end effector along it: figures 14 and 17."""
+    with mpl.rc_context(STYLE):
+        figure = Figure(figsize=(11, 4.2), layout="constrained")
+        way, push = figure.subplots(1, 2)
+        _, x, _ = accelerations(found["exact"])
+        way.plot(x[:, 1], x[:, 2], color="black")
+        way.set(xlabel="y [m]", ylabel="z [m]", aspect="equal")
+        for color, (name, label) in zip(("C0", "C1"), _PROGRAMS.items(), strict=True):
+            t, _, xdd = accelerations(found[name])
+            for k, axis, style in ((1, "y", "-"), (2, "z", "--")):
+                push.plot(t, xdd[:, k], style, color=color, lw=1.1, label=f"{axis}, {label}")
+        push.set(xlabel="t [s]", ylabel="acceleration of the end effector [m/s$^2$]")
+        push.legend(fontsize=8)
+    return figure
+
+
 def _figure(found: dict[str, Plan], forces: Replay) -> Figure:
     """Squared path speed under the maximum velocity curve, and rod forces: figures 15 and 16."""
     with mpl.rc_context(STYLE):
@@ -316,8 +372,7 @@ def _figure(found: dict[str, Plan], forces: Replay) -> Figure:
         speed, force = figure.subplots(1, 2)
         exact = found["exact"]
         speed.plot(exact.s, exact.fastest**2, color="black", lw=1, label="maximum velocity curve")
-        names = {"exact": "the paper's program, exact loads", "all limits": "all limits, true jerk"}
-        for color, (name, label) in zip(("C0", "C1"), names.items(), strict=True):
+        for color, (name, label) in zip(("C0", "C1"), _PROGRAMS.items(), strict=True):
             shown = f"{label}: {found[name].duration:.3f} s"
             speed.plot(found[name].s, found[name].speed ** 2, color=color, label=shown)
         speed.set(xlabel="s [1]", ylabel="squared path speed [1/s$^2$]", ylim=(0, 30))
