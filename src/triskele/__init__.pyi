@@ -65,9 +65,13 @@ from triskele.identification.base import base_parameters as base_parameters
 from triskele.identification.consistent import consistent_fit as consistent_fit
 from triskele.identification.excitation import Excitation as Excitation
 from triskele.identification.excitation import excite as excite
+from triskele.identification.friction_curve import FrictionCurve as FrictionCurve
+from triskele.identification.friction_curve import friction_curve as friction_curve
 from triskele.identification.identify import IdentificationOptions as IdentificationOptions
 from triskele.identification.identify import Identified as Identified
 from triskele.identification.identify import identify as identify
+from triskele.identification.measured_rods import MeasuredRods as MeasuredRods
+from triskele.identification.measured_rods import measured_rods as measured_rods
 from triskele.identification.regressor import torque_regressor as torque_regressor
 from triskele.identification.synthetic import synthetic_log as synthetic_log
 from triskele.identification.weighted import base_fit as base_fit
@@ -76,6 +80,7 @@ from triskele.kinematics.build import register as register
 from triskele.kinematics.cycles import check_motion as check_motion
 from triskele.kinematics.cycles import joint_motion_along as joint_motion_along
 from triskele.kinematics.cycles import joint_sine as joint_sine
+from triskele.kinematics.cycles import joint_strokes as joint_strokes
 from triskele.kinematics.cycles import pick_and_place as pick_and_place
 from triskele.kinematics.cycles import rating_cycle as rating_cycle
 from triskele.kinematics.delta import Delta as Delta

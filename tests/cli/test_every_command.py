@@ -17,8 +17,12 @@ import pytest
 
 from triskele.description import catalogue, kinds
 from triskele.description.load import load
+from triskele.description.schema import Robot
+from triskele.description.tables import write_table
+from triskele.identification.synthetic import synthetic_log
 from triskele.kinematics import build as building
 from triskele.kinematics.build import build
+from triskele.kinematics.cycles import joint_strokes
 from triskele.kinematics.mechanism import AbstractMechanism
 
 ROOT = Path(__file__).parents[2]
@@ -44,7 +48,11 @@ REASONS = {
     "bandwidth": r"'control'|motors|torque_constant",
 }  # what the sentences speak of
 NOTHING = r"has no '(bodies|sections\.rod)'"  # geometry alone
-LOGS = {"identify": "log.csv", "sense": "encoders.csv"}  # made by `excite` and `encoders`
+LOGS = {
+    "identify": "log.csv",
+    "friction": "strokes.csv",
+    "sense": "encoders.csv",
+}  # made by `excite`, `strokes` and `encoders`
 WORDS = r"triskele: [^\n]+[.?]"
 
 
@@ -79,6 +87,7 @@ def commands(mechanism: AbstractMechanism) -> dict[str, list[str]]:
         "excite": ["--steps", "1", "--terms", "3", "--duration", "2", "--rate", "50",
                    "--log", "log.csv"],
         "identify": ["--log", "log.csv", "--no-check"],
+        "friction": ["--log", "strokes.csv"],
         "encoders": [*dense, "--bits", "16", "--log", "encoders.csv"],
         "sense": ["--log", "encoders.csv"],
     }  # fmt: skip
@@ -90,6 +99,18 @@ def known_for_a_while(monkeypatch):
     monkeypatch.setattr(kinds, "_ADDED", dict(kinds._ADDED))
     monkeypatch.setattr(building, "_ADDED", set(building._ADDED))
     monkeypatch.setattr(building, "_BUILDERS", dict(building._BUILDERS))
+
+
+def strokes(robot: Robot) -> None:
+    """Write a log of the first joint that goes to and fro, if the robot has bodies."""
+    if robot.bodies is None:
+        return
+    mechanism = build(robot)
+    size = {"rad": 0.1, "m": 0.05 * float(np.asarray(mechanism.size))}
+    way = size[mechanism.joint_coordinates[0].unit]
+    speeds, push = (way, 2 * way), 100 * way
+    motion = joint_strokes(mechanism, 0, speeds, stroke=way, acceleration=push, rate=200)
+    write_table(synthetic_log(robot, motion), LOGS["friction"])
 
 
 def own(name: str) -> str:
@@ -111,6 +132,7 @@ def cases() -> list:
 def test_every_command_answers_or_says_why_not(name, cli, known_for_a_while):
     file = name if name in catalogue.names() else own(name)
     cells, sentences = [], []
+    strokes(load(file))
     for command, arguments in commands(build(load(file))).items():
         if command in LOGS and not Path(LOGS[command]).exists():
             cells.append("-")

@@ -1,4 +1,4 @@
-"""The commands `excite` and `identify` as a user types them, and what they refuse."""
+"""The commands `excite`, `identify` and `friction` as a user types them, and what they refuse."""
 
 import json
 
@@ -6,8 +6,11 @@ import numpy as np
 import pytest
 
 from triskele.description.load import load
+from triskele.description.schema import Friction, JointFriction
 from triskele.description.tables import Table, read_table, write_table
 from triskele.identification.synthetic import synthetic_log
+from triskele.kinematics.build import build
+from triskele.kinematics.cycles import joint_strokes
 from triskele.kinematics.motion import fourier, resting
 
 ROBOT = "omron_mini_delta"
@@ -71,6 +74,51 @@ def test_identify_refuses_bad_logs_and_bad_names(cli, logs, tmp_path, files):
     taken = cli("identify", ROBOT, "--log", "swapped.csv", "--no-check", "--json")
     assert taken.code == 0
     assert not json.loads(taken.out)["usable"] or max(json.loads(taken.out)["noise"]) > 0.1
+
+
+@pytest.fixture(scope="module")
+def strokes(tmp_path_factory):
+    """A log of two drives of the small Delta that go to and fro; its file has no friction."""
+    folder, mechanism = tmp_path_factory.mktemp("strokes"), build(load(ROBOT))
+    friction = Friction(drives=JointFriction(coulomb=(0.05,), viscous=(0.03,)))
+    robot = load(ROBOT).model_copy(update={"friction": friction})
+    for k in (0, 1):
+        motion = joint_strokes(
+            mechanism, k, (0.2, 0.5, 1.0), stroke=0.4, acceleration=20.0, rate=200.0
+        )
+        write_table(synthetic_log(robot, motion, 0.02, seed=k), folder / f"drive{k + 1}.csv")
+    return folder
+
+
+def test_friction_prints_curves_and_writes_points_and_figure(cli, strokes, tmp_path):
+    arguments = ("--log", strokes / "drive1.csv", "--log", strokes / "drive2.csv")
+    result = cli("friction", ROBOT, *arguments, "--out", "curve.csv", "--figure", "curve.png")
+    assert result.code == 0, result.err
+    assert "drive 2: speed [rad/s], friction [N m]" in result.out
+    assert result.out.count("Coulomb and viscous; under [friction.drives]:") == 2
+    assert "the load is taken away by the model and both directions" in result.out
+    points = read_table(tmp_path / "curve.csv")
+    assert points.rows == 6
+    wanted = 0.05 + 0.03 * points.column("speed", "rad/s")
+    assert np.allclose(points.column("fitted", "N m"), wanted, atol=5e-3)
+    assert (tmp_path / "curve.png").read_bytes().startswith(b"\x89PNG")
+    alone = cli("friction", ROBOT, *arguments[:2], "--no-model", "--json")
+    data = json.loads(alone.out)
+    assert (data["modelled"], data["drives"][0]["shape"]) == (False, "Coulomb and viscous")
+
+
+def test_friction_refuses_what_tells_nothing(cli, strokes, logs, files):
+    before = files()
+    for arguments, sentence in (
+        (("--log", logs / "a.csv", "--out", "c.csv"), "no drive has moves at constant speed"),
+        (("--log", strokes / "drive1.csv", "--drive", "7"), "There is no drive 7"),
+        (("--log", strokes / "drive1.csv", "--least", "-1"), "--least is -1 s; it must be"),
+        (("--log", strokes / "drive1.csv", "--out", "c.txt"), "the name must end in .csv"),
+    ):
+        result = cli("friction", ROBOT, *arguments)
+        assert (result.code, result.out) == (2, "")
+        assert sentence in result.err and result.err.count("\n") == 1
+    assert files() == before
 
 
 def test_excite_refuses_what_makes_no_sense(cli):

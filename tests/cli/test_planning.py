@@ -11,12 +11,17 @@ import re
 import shlex
 from importlib import resources
 
+import equinox as eqx
 import numpy as np
 import pytest
 
 from triskele.cli import main
 from triskele.cli.planning import _run_texts
+from triskele.description.load import load
 from triskele.description.tables import read_table
+from triskele.dynamics.robot import rigid
+from triskele.dynamics.rod_loads import rod_loads
+from triskele.numerics import tabulate
 
 pytestmark = pytest.mark.long
 
@@ -93,6 +98,27 @@ def test_the_table_and_the_figure_are_those_of_the_plan(planned):
     assert (folder / "plan.png").read_bytes().startswith(b"\x89PNG")
     assert err.count("wrote ") == 2
     assert "assumed: " in err
+
+
+def test_rates_of_the_platform_and_forces_of_the_rods_are_columns(planned):
+    """Rates are derivatives of the columns beside them; tensions by the closed form of Deltas."""
+    table = read_table(planned[1] / "plan.csv")
+    t, names = table.column("t", "s")[:-1], ("x", "y", "z", "psi")
+    x, xd, xdd = (
+        np.stack([table.column(n + dots, u) for n, u in zip(names, units, strict=True)], axis=1)
+        for dots, units in (
+            ("", ("m", "m", "m", "rad")),
+            ("d", ("m/s", "m/s", "m/s", "rad/s")),
+            ("dd", ("m/s^2", "m/s^2", "m/s^2", "rad/s^2")),
+        )
+    )
+    assert np.abs(xdd[:, 1]).max() > 30
+    assert np.allclose(np.gradient(x[:-1], t, axis=0)[5:-5], xd[5:-6], atol=2e-3)
+    assert np.allclose(np.gradient(xd[:-1], t, axis=0)[5:-5], xdd[5:-6], atol=0.3)
+    loads = tabulate(eqx.Partial(rod_loads, rigid(load(IRB), "plate")))(x, xd, xdd)
+    for end, forces in (("lower", loads.lower), ("upper", loads.upper)):
+        for rod, force in zip(("1a", "1b", "2a", "2b", "3a", "3b"), forces, strict=True):
+            assert np.allclose(table.column(f"rod_{rod}_{end}", "N"), force, atol=1e-6)
 
 
 def test_plan_prints_times_drives_limits_gains_and_the_replay(cli):

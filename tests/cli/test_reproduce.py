@@ -13,7 +13,7 @@ import pytest
 
 from triskele.studies.catalogue import Entry
 
-KEYS = {"study", "quantity", "unit", "paper", "ours", "verdict", "reason"}
+KEYS = {"study", "quantity", "unit", "paper", "ours", "verdict", "check", "reason"}
 GOOD = """'''The study of {name} things.
 
 A rod of `n` parts
@@ -22,33 +22,39 @@ is < 1 m.
 Reference: nobody.
 '''
 from matplotlib.figure import Figure
-from triskele.studies.study import Finding, Study
+from triskele.studies.study import PAPER_ALONE, UNCHECKED, Check, Exhibit, Finding, Study
+
+BEAM = Check("beam < theory", "2 %", "tests/test_beam.py::test_it")
+EXHIBITS = (
+    Exhibit("Table 1", "lengths", ("a <length>", "another"), why="without its last row"),
+    Exhibit("Figure 1", "a photograph", why="nothing to compute"),
+)
 
 def run(progress):
     figure = Figure()
     figure.subplots().plot([0.0, 1.0])
     progress(0.5)
     rows = (
-        Finding("{name}", "a duration", "s", 0.48, 0.4801, "reproduced"),
-        Finding("{name}", "a <length>", "mm", 2.0, 3.0, "differs", "it is & bent"),
-        Finding("{name}", "another", "mm", 2.0, 30.0, "differs", "it is & bent"),
-        Finding("{name}", "a force", "N", None, 7.0, "not comparable", "no number"),
+        Finding("{name}", "a duration", "s", 0.48, 0.4801, "reproduced", PAPER_ALONE),
+        Finding("{name}", "a <length>", "mm", 2.0, 3.0, "differs", BEAM, "it is & bent"),
+        Finding("{name}", "another", "mm", 2.0, 30.0, "differs", BEAM, "it is & bent"),
+        Finding("{name}", "a force", "N", None, 7.0, "not comparable", UNCHECKED, "no number"),
     )
     robots = ("d3s_800", "omron_mini_delta")
-    return Study("{name}", rows, {{"curve": figure}}, {{"curve": "It rises."}}, robots)
+    return Study("{name}", rows, {{"curve": figure}}, {{"curve": "It rises."}}, robots, EXHIBITS)
 """
 BAD = {
     "mistaken": "raise InputError('The robot is too small.')",
     "broken": "return 1 / 0",
     "endless": "open(f'on_{os.getpid()}', 'w').close(); time.sleep(60)",
     "killed": "os.kill(os.getpid(), signal.SIGKILL)",
-    "nan": "x = float('nan'); row = Finding('nan', 'x', 'm', 1.0, x, 'differs', 'r'); "
+    "nan": "x = float('nan'); row = Finding('nan', 'x', 'm', 1.0, x, 'differs', UNCHECKED, 'r'); "
     "return Study('nan', (row,), {}, {}, ())",
 }
 BEGIN = """
 import os, signal, time
 from triskele.errors import InputError
-from triskele.studies.study import Finding, Study
+from triskele.studies.study import UNCHECKED, Finding, Study
 
 def run(progress):
     """
@@ -76,10 +82,18 @@ def test_tables_a_summary_and_a_page_that_needs_no_other_file(cli, stubs, tmp_pa
     stubs("good", "better")
     result = cli("reproduce", "--jobs", 1)
     assert result.code == 0
-    assert re.search(r"a <length> +2 +3 +\+50 % +mm +differs +1\n", result.out)
-    assert re.search(r"another +2 +30 +15 times +mm +differs +1\n", result.out)
+    assert re.search(r"a <length> +3 +beam < theory +2 % +2 +\+50 % +mm +differs +1\n", result.out)
+    assert re.search(r"another +30 +beam < theory +2 % +2 +15 times +mm +differs +1\n", result.out)
+    assert re.search(r"a duration +0.4801 +the paper alone +0.48 +\+0.021 % +s +repro", result.out)
+    assert result.out.count("beam < theory, 2 %: tests/test_beam.py::test_it\n") == 2
+    assert "Table 1, lengths: rows 'a <length> ...', rows 'another ...'; without" in result.out
+    assert "Figure 1, a photograph: nothing to compute\n" in result.out
     assert result.out.count("1: it is & bent\n") == 2  # once a study
-    assert re.search(r"One, 2001 +1 +2 +1 +0\nTwo, 2002 +1 +2 +1 +0\nall +2 +4 +2 +0\n", result.out)
+    assert "An independent calculation confirms 4 of 8 numbers. The papers print 6" in result.out
+    assert "4 differ (4 of these with ours confirmed), 0 not" in " ".join(result.out.split())
+    assert "Confirmed by: beam < theory 4.\n" in result.out
+    line = "4 +2 +3 +1 +2 +0 +0\n"
+    assert re.search(f"One, 2001 +{line}Two, 2002 +{line}all +8 +4 +6 +2 +4 +0 +0\n", result.out)
     assert "2 of 2: better" in result.err
     assert result.err.endswith("wrote out/reproduce.html\n")
     page = (tmp_path / "out" / "reproduce.html").read_text()
@@ -93,6 +107,9 @@ def test_tables_a_summary_and_a_page_that_needs_no_other_file(cli, stubs, tmp_pa
     assert "nobody" not in page
     assert page.count("<figcaption>It rises.</figcaption>") == 2
     assert "a &lt;length&gt;" in page
+    assert page.count("<td>tests/test_beam.py::test_it</td>") == 2
+    assert page.count("<td class='short'>Table 1</td>") == 2
+    assert page.index("confirms 4 of 8 numbers") < page.index("reproduced")
     assert "assumed numbers of d3s_800" in page
     assert re.search(r"triskele \d+\.\d+", page)
 
@@ -107,10 +124,17 @@ def test_one_study_alone_is_all_of_the_page(cli, stubs, tmp_path):
     assert (tmp_path / "better_curve.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_json_has_seven_keys_and_nothing_else_on_stdout(cli, stubs):
+def test_json_has_eight_keys_and_nothing_else_on_stdout(cli, stubs):
     stubs("good", "mistaken")
     result = cli("reproduce", "--json", "--jobs", 1)
-    rows = json.loads(result.out)["rows"]
+    told = json.loads(result.out)
+    rows = told["rows"]
+    assert [item["label"] for item in told["exhibits"]] == ["Table 1", "Figure 1"]
+    assert rows[1]["check"] == {
+        "by": "beam < theory",
+        "tolerance": "2 %",
+        "test": "tests/test_beam.py::test_it",
+    }
     assert result.code == 1
     assert all(set(row) == KEYS for row in rows)
     assert [row["verdict"] for row in rows] == [
@@ -126,6 +150,7 @@ def test_json_has_seven_keys_and_nothing_else_on_stdout(cli, stubs):
         "paper": None,
         "ours": None,
         "verdict": "failed",
+        "check": {"by": "nothing yet", "tolerance": "", "test": ""},
         "reason": "The robot is too small",
     }
 
@@ -135,12 +160,12 @@ def test_a_study_that_fails_does_not_stop_the_others(cli, stubs, tmp_path, jobs)
     stubs("mistaken", "broken", "nan", "good")
     result = cli("reproduce", "--jobs", jobs)
     assert result.code == 1
-    assert re.search(r"the whole study +- +- +- +failed +1\n", result.out)
+    assert re.search(r"the whole study +- +nothing yet +- +- +failed +1\n", result.out)
     assert re.search(
         r"1: ZeroDivisionError in stub_broken.py, line \d+: division by zero", result.out
     )
     assert "1: the value is nan, not a finite number" in result.out
-    assert re.search(r"all +1 +2 +1 +3\n", result.out)
+    assert re.search(r"all +4 +2 +3 +1 +2 +0 +3\n", result.out)
     assert "The robot is too small." in (tmp_path / "out" / "reproduce.html").read_text()
 
 
@@ -149,7 +174,7 @@ def test_a_process_that_dies_is_a_study_that_failed(cli, stubs):
     result = cli("reproduce", "--jobs", 2)
     assert result.code == 1
     assert "its process ended with code -9 and without a result" in result.out
-    assert re.search(r"all +1 +2 +1 +1\n", result.out)
+    assert re.search(r"all +4 +2 +3 +1 +2 +0 +1\n", result.out)
 
 
 @pytest.mark.usefixtures("interruptible")

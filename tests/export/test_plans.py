@@ -57,7 +57,7 @@ TABLE = made_up()
 
 
 def test_the_table_has_times_way_platform_joints_and_efforts_with_units():
-    names = ["t", "s", "x", "y", "z", "psi"]
+    names = ["t", "s", *(c + dots for dots in ("", "d", "dd") for c in ("x", "y", "z", "psi"))]
     names += [joint + dots for dots in ("", "d", "dd", "ddd") for joint in JOINTS]
     assert list(TABLE.names) == [*names, "tau1", "tau2", "tau3", "tau4"]
     units = {name: TABLE[name].unit for name in ("t", "s", "y", "psi", "q1ddd", "tau4")}

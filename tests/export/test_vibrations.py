@@ -28,14 +28,16 @@ def made_up(size=1e-3):
 FOUND = made_up()
 
 
-def test_a_response_has_motion_deviation_torques_and_stresses_with_units(tmp_path):
+def test_a_response_has_motion_deviation_torques_stresses_and_middles_with_units(tmp_path):
     table = response_table(FOUND)
     deviations = ("dx", "dy", "dz", "rx", "ry", "rz")
     torques = ("tau1", "tau2", "tau3")
     stresses = tuple(f"{name}_stress" for name in NAMES)
-    assert table.names == ("t", "x", "y", "z", *deviations, *torques, *stresses)
-    units = [table[name].unit for name in ("t", "x", "dy", "rz", "tau3", "rod_2_stress")]
-    assert units == ["s", "m", "m", "rad", "N m", "Pa"]
+    middles = tuple(f"{name}_mid_{part}" for name in NAMES for part in ("u", "v", "w", "twist"))
+    assert table.names == ("t", "x", "y", "z", *deviations, *torques, *stresses, *middles)
+    shown = ("t", "x", "dy", "rz", "tau3", "rod_2_stress", "rod_2_mid_w", "arm_1_mid_twist")
+    assert [table[name].unit for name in shown] == ["s", "m", "m", "rad", "N m", "Pa", "m", "rad"]
+    assert np.array_equal(table["rod_2_mid_w"].values, FOUND.middles().displacement[:, 4, 2])
     assert np.array_equal(table["dy"].values, FOUND.y[:, 1])
     assert np.array_equal(table["rz"].values, FOUND.y[:, 5])
     assert np.array_equal(table["rod_2_stress"].values, FOUND.strains().stress[:, 4])

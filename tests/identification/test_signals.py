@@ -9,7 +9,7 @@ from triskele.description.load import load
 from triskele.description.tables import Table
 from triskele.dynamics.robot import rigid
 from triskele.errors import InputError, MissingFact, TableError
-from triskele.identification.signals import samples, static_noise
+from triskele.identification.signals import samples
 from triskele.identification.synthetic import synthetic_log
 from triskele.kinematics.motion import fourier, resting
 from triskele.studies import irb360_identification as study
@@ -150,18 +150,6 @@ def test_constant_velocity_alone_is_named():
     columns |= {f"tau{k}": np.full(1000, 3.0) for k in (1, 2, 3, 4)}
     with pytest.raises(TableError, match="constant velocity only: no drive accelerates"):
         read(columns)
-
-
-def test_noise_at_rest_gives_the_covariance_of_the_efforts():
-    found = read(good())
-    assert static_noise([found]) is None
-    random = np.random.default_rng(0)
-    tau = random.normal(size=found.tau.shape) @ np.diag(study.NOISE) + 5
-    still = found._replace(qd=np.zeros(found.qd.shape), tau=tau)
-    covariance = static_noise([still])
-    assert covariance is not None
-    assert np.allclose(np.sqrt(np.diag(covariance)), study.NOISE, rtol=0.08)
-    assert np.abs(covariance[0, 1]) < 0.25
 
 
 def test_a_clock_that_jitters_keeps_its_usual_step():

@@ -66,6 +66,8 @@ class Model(NamedTuple):
     container: Any  #: owns the system
     mbs: Any
     platform: int  #: node
+    arms: list[list[int]]  #: nodes of each, from motor to elbow
+    rods: list[list[int]]  #: from elbow to wrist
 
 
 class Shift(NamedTuple):
@@ -124,25 +126,30 @@ def model(path: Motion, bar: Bar, gravity: Vector, *, driven: bool = False) -> M
     disc = items.ObjectRigidBody(mass=PLATFORM_MASS, inertia=inertia, nodeNumber=platform)
     body = mbs.AddObject(disc)
     _pull(mbs, platform, PLATFORM_MASS * g)
+    arms, rods = [], []
     for azimuth in AZIMUTHS:
         turn = Rotation.from_euler("Z", azimuth).as_matrix()
         wrist = body_marker(mbs, body, PLATFORM_RADIUS * turn[:, 0], turn)
-        first = _limb(mbs, path, azimuth, bar, g, wrist)
+        arm, rod = _limb(mbs, path, azimuth, bar, g, wrist)
         if driven:
-            _drive(mbs, ground, azimuth, first, lambda t, a=azimuth: motor_angle(path(t), a))
+            _drive(mbs, ground, azimuth, arm[0], lambda t, a=azimuth: motor_angle(path(t), a))
         else:
-            _clamp(mbs, ground, link_frames(path(0.0), azimuth)[0], first)
+            _clamp(mbs, ground, link_frames(path(0.0), azimuth)[0], arm[0])
+        arms.append(arm)
+        rods.append(rod)
     mbs.Assemble()
-    return Model(container, mbs, platform)
+    return Model(container, mbs, platform, arms, rods)
 
 
-def _limb(mbs: Any, path: Motion, azimuth: float, bar: Bar, gravity: Numbers, wrist: int) -> int:
-    """The node at the motor of an arm, with a rod that ends in a marker at the wrist."""
+def _limb(
+    mbs: Any, path: Motion, azimuth: float, bar: Bar, gravity: Numbers, wrist: int
+) -> tuple[list[int], list[int]]:
+    """Nodes of an arm, and of a rod that ends in a marker at the wrist."""
     arm = _chain(mbs, lambda t: link_frames(path(t), azimuth)[0], ARM_LENGTH, bar, gravity)
     rod = _chain(mbs, lambda t: link_frames(path(t), azimuth)[1], ROD_LENGTH, bar, gravity)
     _universal(mbs, node_marker(mbs, arm[-1]), node_marker(mbs, rod[0]))
     _universal(mbs, wrist, node_marker(mbs, rod[-1]))
-    return arm[0]
+    return arm, rod
 
 
 def _node(frame: Motion) -> Any:
@@ -299,16 +306,42 @@ def static_deflection(
     """Where the platform rests under gravity, motors locked at x, from where it is without."""
     place = np.array(x, float)
     bar = Bar(young_modulus, shear_modulus, elements)
+    robot = _hanging(place, bar, gravity, load_steps)
+    at, R = _output(robot.mbs, robot.platform)
+    return Shift(at - place, Rotation.from_matrix(R).as_rotvec())
+
+
+def static_middles(x: Vector, bar: Bar) -> Shift:
+    """The same of links at half length, in axes of the rigid links: arms, then rods (6, 3)."""
+    place = np.array(x, float)
+    robot = _hanging(place, bar, GRAVITY, 5)
+    shifts, turns = [], []
+    for k, chains in enumerate((robot.arms, robot.rods)):
+        for azimuth, nodes in zip(AZIMUTHS, chains, strict=True):
+            frame = link_frames(place, azimuth)[k]
+            half = (ARM_LENGTH, ROD_LENGTH)[k] / 2 * frame[:, 0] + frame[:, 3]
+            at, R = _output(robot.mbs, nodes[bar.elements // 2])
+            shifts.append(frame[:, :3].T @ (at - half))
+            turns.append(Rotation.from_matrix(frame[:, :3].T @ R).as_rotvec())
+    return Shift(np.array(shifts), np.array(turns))
+
+
+def _hanging(place: Numbers, bar: Bar, gravity: Vector, load_steps: int) -> Model:
+    """The robot at rest under gravity, motors locked."""
     robot = model(lambda t: place, bar, gravity)
     settings = _settings()
     settings.staticSolver.numberOfLoadSteps = load_steps
     settings.staticSolver.verboseMode = 0
     settings.staticSolver.newton.absoluteTolerance = _rounding(bar)
     robot.mbs.SolveStatic(settings, updateInitialValues=True)
+    return robot
+
+
+def _output(mbs: Any, node: int) -> tuple[Numbers, Numbers]:
+    """Place and axes of a node."""
     kinds = exu.OutputVariableType
-    at = robot.mbs.GetNodeOutput(robot.platform, kinds.Position)
-    R = robot.mbs.GetNodeOutput(robot.platform, kinds.RotationMatrix)
-    return Shift(at - place, Rotation.from_matrix(R.reshape(3, 3)).as_rotvec())
+    at, R = mbs.GetNodeOutput(node, kinds.Position), mbs.GetNodeOutput(node, kinds.RotationMatrix)
+    return np.array(at), np.array(R).reshape(3, 3)
 
 
 def circle_response(

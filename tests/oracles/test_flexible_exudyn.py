@@ -5,19 +5,23 @@ stiffer the links, the less that differs. Links a hundred times as stiff have a 
 sag, and nothing of the second order to speak of.
 """
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 from exudyn_flexible import (
     SHEAR_MODULUS,
     YOUNG_MODULUS,
+    Bar,
     circle_response,
     natural_frequencies,
     static_deflection,
+    static_middles,
 )
 
 from triskele.description.load import load
 from triskele.flexible.assembly import rest_poses
+from triskele.flexible.middles import link_middles
 from triskele.flexible.modes import modes, sag
 from triskele.flexible.response import vibrate
 from triskele.flexible.robot import flexible, links
@@ -69,6 +73,22 @@ def test_sag_of_stiff_links(x):
         off, size = np.abs(np.asarray(mine) - other).max(), np.abs(other).max()
         print(f"x = {x[0]:g} m: sag {size:.3e} {unit}, difference {off:.1e}")
         assert off < 2e-3 * size + 1e-9
+
+
+def test_links_at_half_length():
+    """Under their weight, links a hundred times as stiff."""
+    model = robot(100.0)
+    poses = jax.tree.map(lambda leaf: leaf[None], rest_poses(model.mechanism, jnp.array(PLACE)))
+    ours = link_middles(model, links(model), poses, np.asarray(sag(model, PLACE).y)[None])
+    found = static_middles(PLACE, Bar(100.0 * YOUNG_MODULUS, 100.0 * SHEAR_MODULUS))
+    assert ours.names == tuple(f"{part}_{i}" for part in ("arm", "rod") for i in (1, 2, 3))
+    off = np.abs(ours.displacement[0] - found.displacement).max(axis=0)
+    turned = np.abs(ours.twist[0] - found.rotation[:, 0]).max()
+    sizes = np.abs(found.displacement).max(axis=0)
+    print(f"at half length {sizes} m, differences {off}; twist off by {turned:.1e} rad")
+    assert (off < 2e-3 * sizes + 1e-9).all()
+    assert np.abs(found.rotation[:, 0]).max() > 1e-5
+    assert turned < 2e-3 * np.abs(found.rotation[:, 0]).max() + 1e-9
 
 
 def test_what_a_linear_sag_leaves_out():

@@ -8,6 +8,7 @@ import json
 
 import numpy as np
 import pytest
+from study_checks import assert_complete
 
 from triskele.description.load import load
 from triskele.dynamics.torques import torques
@@ -87,6 +88,17 @@ def test_a_plan_by_the_reduced_model_overloads_the_rods(plans):
     assert np.abs(forces.exact).max() == pytest.approx(121.3, abs=1.5)
 
 
+def test_acceleration_is_the_second_difference_of_positions(plans):
+    """Over steps of 0.4 ms, from positions alone; the ends and the odd last step apart."""
+    for name in ("exact", "all limits"):
+        t, x, xdd = irb360_planning.accelerations(plans[name])
+        h = t[1] - t[0]
+        even = slice(1, len(t) - 2)  # the last step is what is left of the duration
+        second = (x[2:-1] - 2 * x[1:-2] + x[:-3]) / h**2
+        assert np.abs(second - xdd[even]).max() < 1.0, name
+        assert 40 < np.linalg.norm(xdd, axis=1).max() < 120
+
+
 def test_the_study_says_so(plans, monkeypatch):
     monkeypatch.setattr(irb360_planning, "plans", lambda progress=None: plans)
     study = irb360_planning.run()
@@ -99,4 +111,7 @@ def test_the_study_says_so(plans, monkeypatch):
     overload = found["greatest rod force of its plan by the exact model"]
     assert overload.verdict == "differs"
     assert overload.reason
-    assert "u_turn" in study.figures
+    assert found["the path, across"].ours == pytest.approx(800.0, abs=0.01)
+    assert found["the path, up"].ours == pytest.approx(180.0, abs=0.01)
+    assert set(study.figures) == {"u_turn", "acceleration"}
+    assert_complete(irb360_planning, study)

@@ -54,6 +54,10 @@ def torques(
     payload_centre: CarriedCentre = None,
     payload_inertia: CarriedInertia = None,
     frictionless: Annotated[bool, typer.Option(help="Leave friction out.")] = False,
+    measured: Annotated[
+        Path | None,
+        option("Log with angles and tensions of rods, to compare with the model's."),
+    ] = None,
     options: "Mapping[str, str | int]" = {},  # noqa: B006 (replaced by `shaped`)
     json: AsJson = False,
     out: Out = None,
@@ -61,11 +65,20 @@ def torques(
 ) -> None:
     """Torques of the drives and loads in the joints along a motion, against their limits.
 
+    With `--measured` the motion is that of a log, and tensions of rods in it (rod_1a_upper [N]) are
+    set beside those of the model.
+
     Example: triskele torques omron_mini_delta --payload 0.5
     """
     table, drawing = table_and_figure(out, figure, *_ALL)
     asked = Asked(*built(robot), options)
     carried = carried_payload(asked.robot, payload, payload_centre, payload_inertia)
+    if measured is not None:
+        if motion is not None or options or frictionless:
+            raise InputError("--measured has its own motion; leave --motion and its options out.")
+        _compare_rods(asked.robot, carried, measured, (table, drawing), in_json=json)
+        note_assumptions(used_facts(asked.robot), robot)
+        return
     samples = made(asked, motion)
     from triskele.description.schema import Limits
     from triskele.dynamics.torques import torques as demanded
@@ -87,6 +100,53 @@ def torques(
     data = _summary(asked, demands)
     give(data, None, json, lambda: _print_demands(data))
     note_assumptions(used_facts(asked.robot), robot)
+
+
+def _compare_rods(
+    robot: "Robot",
+    payload: "Payload | None",
+    log: Path,
+    files: tuple[Path | None, Path | None],
+    *,
+    in_json: bool,
+) -> None:
+    """Tensions of rods in a log beside those of the model."""
+    from triskele.description.tables import read_table
+    from triskele.identification.measured_rods import measured_rods
+
+    found = measured_rods(robot, read_table(log), payload=payload)
+    table, drawing = files
+    if table is not None:
+        write_columns(found.to_table(), table)
+    if drawing is not None:
+        from triskele.reports.figures import save_figure
+        from triskele.reports.identification_figures import measured_rods_figure
+
+        note(f"wrote {save_figure(measured_rods_figure(found), drawing)}")
+    rods = [rod.to_dict() for rod in found.rods]
+    data = {"robot": robot.name, "samples": len(found.t), "measuring_rod": found.mass, "rods": rods}
+    give(data, None, in_json, lambda: _print_rods(rods))
+    if found.mass is not None:
+        note(f"each rod that is measured weighs {found.mass:g} kg, as weighed.measuring_rod says")
+
+
+def _print_rods(rods: list[dict]) -> None:
+    rows = [
+        (
+            rod["name"],
+            f"{rod['rms']:.3g}",
+            f"{rod['bias']:.3g}",
+            f"{rod['rms_without_bias']:.3g}",
+            "-" if rod["gain"] is None else f"{rod['gain']:.4g}",
+            f"{rod['peak_difference']:.3g}",
+            f"{rod['computed'][0]:.4g}",
+            f"{rod['computed'][1]:.4g}",
+        )
+        for rod in rods
+    ]
+    typer.echo("measured less computed tension, and that computed [N]")
+    header = ("rod", "RMS", "bias", "RMS without it", "gain", "peak", "least", "greatest")
+    print_rows(rows, header)
 
 
 def _name(payload: str) -> str:

@@ -1,4 +1,4 @@
-"""The commands `excite` and `identify`: motions that tell parameters, and what logs told."""
+"""The commands `excite`, `identify` and `friction`: motions that tell, and what logs told."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -26,6 +26,7 @@ from triskele.errors import InputError
 if TYPE_CHECKING:
     from triskele.description.schema import Payload
     from triskele.identification.excitation import Excitation
+    from triskele.identification.friction_curve import FrictionCurve
     from triskele.identification.identify import Identified
     from triskele.identification.verdict import Verdict
 
@@ -145,6 +146,10 @@ Arms = Annotated[
     list[Path] | None, typer.Option("--arms", help="A log of the arms alone, robot taken apart.")
 ]
 
+Resting = Annotated[
+    list[Path] | None, typer.Option("--rest", help="A log of static poses: noise, for weights.")
+]
+
 
 def identify(
     robot: RobotName,
@@ -153,6 +158,7 @@ def identify(
     loaded: Loaded = None,
     added: Added = None,
     arms: Arms = None,
+    rest: Resting = None,
     payload: Carried = None,
     payload_centre: CarriedCentre = None,
     payload_inertia: CarriedInertia = None,
@@ -194,7 +200,9 @@ def identify(
         weighed=weighed,
         trusted=not check,
     )
-    tables = [[read_table(path) for path in paths or ()] for paths in (log, hold_out, arms, loaded)]
+    tables = [
+        [read_table(path) for path in paths or ()] for paths in (log, hold_out, arms, loaded, rest)
+    ]
     found = _identified(described, tables, (carried, heavier), options)
     _write(found, target, page, drawing)
     data = found.verdict.to_dict() | {"robot": described.name}
@@ -210,7 +218,7 @@ def _identified(
 ) -> "Identified":
     from triskele.identification.identify import identify as fitted
 
-    logs, held, arms, loaded = tables
+    logs, held, arms, loaded, rest = tables
     payload, added = payloads
     return fitted(
         *(described, logs, held),  # pyright: ignore[reportArgumentType]
@@ -218,6 +226,7 @@ def _identified(
         payload=payload,
         loaded=loaded,
         added=added,
+        rest=rest,
         options=options,  # pyright: ignore[reportArgumentType]
     )
 
@@ -252,6 +261,9 @@ def _print_verdict(verdict: "Verdict") -> None:
     if verdict.held_out is not None:
         header += ["held out", "base held out"]
         columns += [verdict.held_out.consistent, verdict.held_out.base]
+    if verdict.at_rest is not None:
+        header.append("at rest")
+        columns.append(verdict.at_rest)
     header.append("independent %")
     rows = [
         (str(k + 1), *(f"{column[k]:.4g}" for column in columns), f"{100 * share:.0f}")
@@ -270,3 +282,101 @@ def _print_verdict(verdict: "Verdict") -> None:
         typer.echo("not told by these logs: " + ", ".join(verdict.prior_only))
     for sentence in verdict.recommendation:
         typer.echo(sentence)
+
+
+# Friction
+
+
+def friction(
+    robot: RobotName,
+    log: Annotated[
+        list[Path],
+        typer.Option("--log", help="A log of moves at constant speed; repeat it for more."),
+    ],
+    drive: Annotated[
+        list[int] | None,
+        typer.Option(help="A drive, from 1; repeat it for more.", show_default="all", **Count),
+    ] = None,
+    payload: Carried = None,
+    payload_centre: CarriedCentre = None,
+    payload_inertia: CarriedInertia = None,
+    least: Annotated[str | None, option("Length of a stretch, at least [s].", "0.2 s")] = None,
+    window: Annotated[
+        int | None,
+        typer.Option(help="Samples that rates are taken from.", show_default="30 ms", **Count),
+    ] = None,
+    model: Annotated[
+        bool, typer.Option(help="Take the load away by the model, besides both directions.")
+    ] = True,
+    json: AsJson = False,
+    out: Annotated[
+        Path | None, typer.Option(help="Write the points (.csv, .parquet, .json), or a figure.")
+    ] = None,
+    figure: Drawing = None,
+) -> None:
+    """Friction curve of each drive: effort against speed, and the law that fits it.
+
+    A log is one of `identify`, in which drives move at constant speeds, to and fro.
+
+    Example: triskele friction abb_irb360_6_1600 --log turns.csv --drive 4 --figure curve.png
+    """
+    from triskele.description.tables import read_table
+    from triskele.identification.friction_curve import friction_curve
+
+    table, drawing = table_and_figure(out, figure, *TABLES, ".json")
+    described, _ = built(robot)
+    found = friction_curve(
+        described,
+        [read_table(path) for path in log],
+        payload=carried_payload(described, payload, payload_centre, payload_inertia),
+        model=None if model else False,
+        drives=drive or (),
+        window=window,
+        least=positive(least, "s", "--least", 0.2),
+    )
+    if table is not None:
+        write_columns(found.to_table(), table)
+    if drawing is not None:
+        from triskele.reports.figures import save_figure
+        from triskele.reports.identification_figures import friction_figure
+
+        note(f"wrote {save_figure(friction_figure(found), drawing)}")
+    give(found.to_dict(), None, json, lambda: _print_friction(found))
+    if found.modelled:
+        note_assumptions(described.assumptions("geometry", "bodies"), robot)
+
+
+def _print_friction(found: "FrictionCurve") -> None:
+    for k, drive in enumerate(found.drives):
+        if k > 0:
+            typer.echo("")
+        rows = [
+            (
+                f"{p.speed:.4g}",
+                f"{p.friction:.4g}",
+                f"{1.96 * p.error:.2g}",
+                *("-" if way is None else f"{way:.4g}" for way in (p.forward, p.backward)),
+                f"{p.deviation:.3g}",
+                p.samples,
+            )
+            for p in drive.points
+        ]
+        typer.echo(f"drive {drive.drive}: speed [{drive.speed_unit}], friction [{drive.unit}]")
+        if rows:
+            header = ("speed", "friction", "+- 95 %", "forward", "backward", "deviation", "samples")
+            print_rows(rows, header)
+        if drive.best is not None:
+            typer.echo(f"{drive.best.shape}; under [friction.{drive.section}]:")
+            law = [
+                (c.name, f"{c.value:.4g}", _plus_minus(c.half_interval), c.unit)
+                for c in drive.best.coefficients
+            ]
+            print_rows(law, ("coefficient", "value", "+- 95 %", "unit"))
+    load = "the model and both directions" if found.modelled else "both directions"
+    typer.echo(f"the load is taken away by {load}")
+    for sentence in found.notes:
+        typer.echo(sentence)
+
+
+def _plus_minus(half: float | None) -> str:
+    return "unknown" if half is None else f"{half:.2g}"

@@ -38,10 +38,10 @@ def reproduce(
         ),
     ] = None,
 ) -> None:
-    """Published experiments: the paper's value, ours, and whether they agree.
+    """Published experiments: our values, what confirms them, and the papers' values.
 
-    Tables are printed, and a page is written with all figures, reasons and assumptions. The exit
-    code is 1 if a study fails; the others are reported all the same.
+    Tables are printed, and a page is written with all figures, reasons, checks and assumptions.
+    The exit code is 1 if a study fails; the others are reported all the same.
 
     Example: triskele reproduce rigid_delta --html rigid.html
     """
@@ -54,14 +54,13 @@ def reproduce(
     start = time.monotonic()
     studies = _run(entries, jobs or min(os.cpu_count() or 1, _MOST_JOBS))
     seconds = time.monotonic() - start
-    rows = [finding._asdict() for study in studies for finding in study.findings]
     if json:
-        print_json({"rows": rows})
+        _print_json(studies)
     else:
         _print(studies, entries)
     _write(studies, entries, seconds, target, figures)
     note(f"wrote {target}")
-    if any(row["verdict"] == "failed" for row in rows):
+    if any(finding.verdict == "failed" for study in studies for finding in study.findings):
         raise typer.Exit(1)
 
 
@@ -113,30 +112,58 @@ def _write(
             note(f"wrote {save_figure(figure, Path(figures) / f'{study.name}_{name}.png')}")  # pyright: ignore[reportArgumentType]
 
 
+def _print_json(studies: "Sequence[Study]") -> None:
+    from triskele.studies.compared import as_row
+
+    print_json(
+        {
+            "rows": [as_row(finding) for study in studies for finding in study.findings],
+            "exhibits": [
+                {"study": study.name} | exhibit._asdict()
+                for study in studies
+                for exhibit in study.exhibits
+            ],
+        }
+    )
+
+
 def _print(studies: "Sequence[Study]", entries: Mapping[str, Entry]) -> None:
-    from triskele.studies.compared import VERDICTS, sum_of, tallies
+    from triskele.studies.compared import COMPARED, confirming, sum_of, summary, tallies
 
     for study in studies:
         _print_study(study, entries[study.name])
         typer.echo("")
     found = tallies(studies, entries)
+    total = sum_of(found)
+    typer.echo(textwrap.fill(summary(total), _WIDTH))
+    findings = [finding for study in studies for finding in study.findings]
+    typer.echo(textwrap.fill(f"Confirmed by: {confirming(findings) or 'nothing'}.", _WIDTH))
     rows = [
-        (textwrap.shorten(item.paper, 52, placeholder=" ..."), *map(str, item.counts))
-        for item in (*found, sum_of(found))
+        (
+            textwrap.shorten(item.paper, 40, placeholder=" ..."),
+            item.numbers,
+            item.confirmed,
+            item.printed,
+            *item.compared,
+            item.failed,
+        )
+        for item in (*found, total)
     ]
-    print_rows(rows, ("paper", *VERDICTS))
+    print_rows(rows, ("paper", "numbers", "confirmed", "printed", *COMPARED, "failed"))
 
 
 def _print_study(study: "Study", entry: Entry) -> None:
-    from triskele.studies.compared import difference, reasons, shown
+    from triskele.studies.compared import checks, difference, place, reasons, shown
 
     typer.echo(textwrap.fill(f"{entry.title} ({entry.paper})", _WIDTH))
     numbers = reasons(study.findings)
     rows = [
         (
             finding.quantity,
-            shown(finding.paper),
             shown(finding.ours),
+            finding.check.by,
+            finding.check.tolerance,
+            shown(finding.paper),
             difference(finding),
             finding.unit,
             finding.verdict,
@@ -144,7 +171,17 @@ def _print_study(study: "Study", entry: Entry) -> None:
         )
         for finding in study.findings
     ]
-    print_rows(rows, ("quantity", "paper", "ours", "difference", "unit", "verdict", "why"))
+    header = ("quantity", "ours", "checked by", "within", "paper", "difference", "unit", "verdict")
+    print_rows(rows, (*header, "why"))
     for text, number in numbers.items():
-        indent = " " * len(f"{number}: ")
-        typer.echo(textwrap.fill(f"{number}: {text}", _WIDTH, subsequent_indent=indent))
+        _print_folded(str(number), text)
+    for check in checks(study.findings):
+        typer.echo(f"{check.by}, {check.tolerance}: {check.test}")
+    for exhibit in study.exhibits:
+        _print_folded(f"{exhibit.label}, {exhibit.shows}", place(exhibit))
+
+
+def _print_folded(label: str, text: str) -> None:
+    """A line that begins with a label, folded under its own beginning."""
+    indent = " " * min(len(label) + 2, 4)
+    typer.echo(textwrap.fill(f"{label}: {text}", _WIDTH, subsequent_indent=indent))

@@ -79,9 +79,9 @@ def _checked(finding: "Finding") -> "Finding":
 
 
 def _failed(name: str, reason: str) -> "Study":
-    from triskele.studies.study import Finding, Study
+    from triskele.studies.study import UNCHECKED, Finding, Study
 
-    finding = Finding(name, "the whole study", "", None, None, "failed", reason)
+    finding = Finding(name, "the whole study", "", None, None, "failed", UNCHECKED, reason)
     return Study(name, (finding,), {}, {}, ())
 
 

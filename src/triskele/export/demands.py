@@ -1,6 +1,6 @@
 """Torques, joint loads and simulated motions as tables, units in the header."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -32,12 +32,19 @@ def demands_table(mechanism: AbstractMechanism, demands: MotionDemands) -> Table
     return Table(columns, "torques")
 
 
-def _load_columns(loads: JointLoads) -> Iterator[tuple[str, tuple[str, np.ndarray]]]:
-    if loads.rods is not None:
-        parts = loads.rods._asdict()
-        for part in ("lower", "upper", "lower_lateral", "upper_lateral"):
+def rod_columns(
+    loads: JointLoads | None, parts: Sequence[str]
+) -> Iterator[tuple[str, tuple[str, np.ndarray]]]:
+    """Columns of `parts` of the loads of rods, such as `rod_1a_lower`; none without rods."""
+    if loads is not None and loads.rods is not None:
+        series = loads.rods._asdict()
+        for part in parts:
             for k, rod in enumerate(loads.rods.names):
-                yield f"{rod}_{part}", ("N", parts[part][:, k])
+                yield f"{rod}_{part}", ("N", series[part][:, k])
+
+
+def _load_columns(loads: JointLoads) -> Iterator[tuple[str, tuple[str, np.ndarray]]]:
+    yield from rod_columns(loads, ("lower", "upper", "lower_lateral", "upper_lateral"))
     for k in range(loads.bearing_force.shape[1]):
         yield f"bearing_{k + 1}_force", ("N", loads.bearing_force[:, k])
         yield f"bearing_{k + 1}_moment", ("N m", loads.bearing_moment[:, k])

@@ -15,7 +15,7 @@ from triskele.description.files import write_whole
 from triskele.description.tables import Table, write_table
 from triskele.dynamics.torques import MotionDemands
 from triskele.errors import InputError
-from triskele.export.demands import effort_unit
+from triskele.export.demands import effort_unit, rod_columns
 from triskele.kinematics.build import build
 from triskele.kinematics.motion import Motion
 from triskele.planning.plan import Plan
@@ -26,20 +26,23 @@ _FIELDS = (("positions", "{}"), ("velocities", "{}d"), ("accelerations", "{}dd")
 
 
 def plan_table(plan: Plan, motion: Motion, demands: MotionDemands) -> Table:
-    """Columns t, s, x, y, z, then q1, ..., q1d, ..., q1dd, ..., q1ddd, ... and tau1, ...
+    """Columns t, s, x, y, z, xd, ..., xdd, ..., then q1, q1d, q1dd, q1ddd, ..., tau1, ... and rods.
 
-    `motion` are the samples of `plan`, and `demands` what they take.
+    `motion` are the samples of `plan`, and `demands` what they take. Joints alone have third
+    derivatives; the tension of each rod stands at both ends, `rod_1a_lower` and `rod_1a_upper`.
     """
     t = np.asarray(motion.t)
     columns = {"t": ("s", t), "s": ("1", plan.profile.schedule(t)[0])}
-    for k, (name, unit) in enumerate(motion.coordinates):
-        columns[name] = (unit, np.asarray(motion.x)[:, k])
+    for values, (dots, per) in zip((motion.x, motion.xd, motion.xdd), _ORDERS, strict=False):
+        for k, (name, unit) in enumerate(motion.coordinates):
+            columns[name + dots] = (unit + per, np.asarray(values)[:, k])
     joints = build(plan.robot).joint_coordinates
     for values, (dots, per) in zip(demands.joints, _ORDERS, strict=True):
         for k, joint in enumerate(joints):
             columns[joint.name + dots] = (joint.unit + per, np.asarray(values)[:, k])
     for k, joint in enumerate(joints):
         columns[f"tau{k + 1}"] = (effort_unit(joint), demands.tau[:, k])
+    columns |= dict(rod_columns(demands.loads, ("lower", "upper")))
     return Table(columns, "plan")
 
 

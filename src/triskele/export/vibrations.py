@@ -17,7 +17,10 @@ _AXES = "xyz"
 
 
 def response_table(response: Response) -> Table:
-    """Columns t, x, y, z of the rigid motion, deviations dx ... rz, torques, stresses."""
+    """Columns t, x, y, z of the rigid motion, deviations dx ... rz, torques, stresses, middles.
+
+    Middles are displacements of links at half length, `middles.Middles`.
+    """
     motion = response.motion
     columns: dict[str, tuple[str, np.ndarray]] = {"t": ("s", response.t)}
     for (name, unit), values in zip(motion.coordinates, np.asarray(motion.x).T, strict=True):
@@ -31,6 +34,11 @@ def response_table(response: Response) -> Table:
     found = response.strains()
     for k, name in enumerate(found.names):
         columns[f"{name}_stress"] = ("Pa", found.stress[:, k])
+    half = response.middles()
+    for k, name in enumerate(half.names):
+        for axis, part in zip("uvw", half.displacement[:, k].T, strict=True):
+            columns[f"{name}_mid_{axis}"] = ("m", part)
+        columns[f"{name}_mid_twist"] = ("rad", half.twist[:, k])
     return Table(columns, "response")
 
 

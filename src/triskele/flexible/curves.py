@@ -11,7 +11,7 @@ from jaxtyping import Float
 
 from triskele.flexible.assembly import Poses, arm_turns, link_displacements
 from triskele.flexible.beam import Beam
-from triskele.flexible.link import Link, element_places, place_fields
+from triskele.flexible.link import Link, element_places, section_fields
 from triskele.flexible.robot import FlexibleRobot, Links, links
 from triskele.numerics import AnyArray
 
@@ -78,7 +78,7 @@ def _axis(
     assert beam is not None
     xi = np.linspace(0, 1, per + 1)
     h = link.length / robot.elements
-    N = place_fields(beam, h, xi, robot.family, robot.slender)
+    N = section_fields(beam, h, xi, robot.family, robot.slender)[:3]
     full = d if link.shapes is None else link.shapes @ d
     moved = jnp.einsum("iga,na->ngi", N, full[element_places(robot.elements, robot.family)])
     along = (jnp.arange(float(robot.elements))[:, None] + jnp.asarray(xi)[None, :]) * h

@@ -225,12 +225,12 @@ def strain_fields(
     return jnp.stack([N.u1, N.phi1, N.a1, N.b1])
 
 
-def place_fields(
+def section_fields(
     beam: Beam, h: Float[AnyArray, ""], xi: np.ndarray, family: str, slender: bool
-) -> Float[AnyArray, "3 G e"]:
-    """u, v and w of the unknowns of an element of length h."""
+) -> Float[AnyArray, "4 G e"]:
+    """u, v, w and phi of the unknowns of an element of length h."""
     N = _fields(beam, h, xi, family, slender)
-    return jnp.stack([N.u, N.v, N.w])
+    return jnp.stack([N.u, N.v, N.w, N.phi])
 
 
 def element_places(elements: int, family: str) -> np.ndarray:

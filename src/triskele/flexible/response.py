@@ -56,6 +56,7 @@ from triskele.flexible.assembly import (
     solve_arrow,
 )
 from triskele.flexible.loads import Strains, link_strains, motor_torques
+from triskele.flexible.middles import Middles, link_middles
 from triskele.flexible.modes import built_links, carried, modes, static, tensions
 from triskele.flexible.poles import integrates
 from triskele.flexible.robot import PLATFORM, FlexibleRobot, Links
@@ -105,6 +106,11 @@ class Response(eqx.Module):
         """Largest normal strain and stress in each link."""
         poses = body_poses_along(self.robot.mechanism, self.motion)
         return link_strains(self.robot, built_links(self.robot), poses, self.y)
+
+    def middles(self) -> Middles:
+        """Displacement and twist of each link at half length."""
+        poses = body_poses_along(self.robot.mechanism, self.motion)
+        return link_middles(self.robot, built_links(self.robot), poses, self.y)
 
 
 def fitted_damping(

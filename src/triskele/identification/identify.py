@@ -15,7 +15,7 @@ from jaxtyping import Float
 from triskele.description.schema import Payload, Robot
 from triskele.description.tables import Table
 from triskele.dynamics.robot import RigidRobot, rigid
-from triskele.errors import InputError
+from triskele.errors import InputError, TableError
 from triskele.identification.base import base_parameters
 from triskele.identification.consistent import (
     FRICTION_DEVIATION,
@@ -27,6 +27,7 @@ from triskele.identification.consistent import (
 )
 from triskele.identification.faults import bare
 from triskele.identification.judging import Material, condition, judged
+from triskele.identification.noise import REST, RestNoise, rest_noise, weights
 from triskele.identification.probes import Probes, probes
 from triskele.identification.regressor import (
     Regressor,
@@ -88,13 +89,15 @@ def identify(
     payload: Payload | str | None = None,
     loaded: Sequence[Table] = (),
     added: Payload | str | None = None,
+    rest: Sequence[Table] = (),
     options: IdentificationOptions = USUAL,
 ) -> Identified:
     """The parameters of `robot` from `logs`, judged on those that are held out.
 
     `arms` are logs of the arms alone. `payload` was on the flange; it is known, not wanted. In the
     logs `loaded`, which are fitted too, a known mass `added` was there instead: it says how large
-    the efforts are, which the robot's own masses cannot.
+    the efforts are, which the robot's own masses cannot. Logs of static poses, `rest`, and rests of
+    the others give the noise of the efforts, which weights rows where residuals agree with it.
     """
     if not logs:
         raise InputError("Identification needs a log at least.")
@@ -122,6 +125,14 @@ def identify(
     least = base_fit(own, tau, base, robust=options.robust)
     weighed = weighings(before, model.mechanism, own) if options.weighed else ()
     fit = _fitted(model, own, tau, weighed, least.sigma, options)
+    noise, chosen = _at_rest(before, model.mechanism, rest, seen, options), None
+    if noise is not None:
+        chosen = weights(fit.sigma, noise, len(tau))
+        of_base = weights(least.sigma, noise, len(tau))
+        if of_base.by_rest.any():
+            least = base_fit(own, tau, base, sigma=of_base.sigma, robust=options.robust)
+        if chosen.by_rest.any():
+            fit = _fitted(model, own, tau, weighed, chosen.sigma, options, known=True)
     distinct = own_sections(before, model.mechanism)
     material = Material(
         *(own, out, probed, asked, least, fit, seen, kept, weighed),
@@ -131,6 +142,8 @@ def identify(
         scale_deviations=(options.inertia_deviation, options.friction_deviation),
         robust=options.robust,
         possible=possible.rank,
+        rest=noise,
+        weights=chosen,
     )
     verdict = judged(material)
     found = updated(before, model, fit, verdict, [log.name for log in seen])
@@ -148,16 +161,38 @@ def _fitted(
     weighed: tuple[Weighing, ...],
     sigma: Float[np.ndarray, " n"],
     options: IdentificationOptions,
+    *,
+    known: bool = False,
 ) -> ConsistentFit:
-    """Bodies that can exist, from the rows of the logs; `sigma` is where the noise begins."""
+    """Bodies that can exist; `sigma` is the noise if it is `known`, else where that begins."""
     return consistent_fit(
         *(own, tau, unknowns(model, own.parameters, forms=options.forms)),
         robust=options.robust,
         weighed=weighed,
         inertia_deviation=options.inertia_deviation,
         friction_deviation=options.friction_deviation,
-        first_sigma=sigma,
+        **{"sigma" if known else "first_sigma": sigma},
     )
+
+
+def _at_rest(
+    robot: Robot,
+    mechanism: AbstractMechanism,
+    rest: Sequence[Table],
+    seen: Sequence[Samples],
+    options: IdentificationOptions,
+) -> RestNoise | None:
+    """Noise in logs of static poses, and in rests of the logs that are fitted."""
+    still = []
+    for table in rest:
+        log = joint_samples(robot, mechanism, table, cutoff=options.cutoff, window=options.window)
+        if rest_noise([log]) is None:
+            raise TableError(
+                f"{table.place}: no rest of {REST:g} s, in which all drives stand still; a log of "
+                "static poses has some."
+            )
+        still.append(log)
+    return rest_noise([*still, *seen])
 
 
 def _samples(
@@ -242,10 +277,10 @@ def arms_alone(
     if not turning_arms(model.mechanism):
         raise InputError(f"{robot.name} has no arms that could be moved alone.")
     read = [
-        joint_samples(robot, model, table, cutoff=options.cutoff, window=options.window)
+        joint_samples(robot, model.mechanism, table, cutoff=options.cutoff, window=options.window)
         for table in tables
     ]
-    q, qd, qdd, tau = (np.concatenate(part) for part in zip(*read, strict=True))
+    _, q, qd, qdd, tau = (np.concatenate(part) for part in zip(*read, strict=True))
     Y = driven_regressor(model, q, qd, qdd)
     base = base_parameters(Y)
     return base_fit(Y, tau, base, robust=options.robust)

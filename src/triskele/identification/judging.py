@@ -23,9 +23,10 @@ from triskele.identification.evidence import (
 )
 from triskele.identification.examination import examine
 from triskele.identification.faults import Suspect
+from triskele.identification.noise import RestNoise, Weights
 from triskele.identification.probes import Probes, least_inertia
 from triskele.identification.regressor import INERTIA, Regressor
-from triskele.identification.signals import Samples, static_noise
+from triskele.identification.signals import Samples
 from triskele.identification.verdict import (
     Agreement,
     Errors,
@@ -59,6 +60,8 @@ class Material(NamedTuple):
     scale_deviations: tuple[float, float]
     robust: bool
     possible: int
+    rest: RestNoise | None  #: noise at rest
+    weights: Weights | None  #: of rows, if there is noise at rest
 
 
 def judged(material: Material) -> Verdict:
@@ -84,7 +87,6 @@ def judged(material: Material) -> Verdict:
         )
     particular = np.zeros(len(own.parameters))
     particular[list(least.base.picked)] = least.values  # C p = B, whatever the null space
-    noise = static_noise(m.seen)
     gain, payload = _anchors(m, tau)
     return Verdict(
         fitted=Errors(
@@ -93,7 +95,8 @@ def judged(material: Material) -> Verdict:
         held_out=held,
         effort=root_mean_square(tau),
         noise=fit.sigma,
-        at_rest=None if noise is None else np.sqrt(np.diag(noise)),
+        at_rest=None if m.rest is None else m.rest.deviation,
+        weights=m.weights,
         white=white.chance,
         effective=white.effective,
         faults=faults,

@@ -55,8 +55,6 @@ MOST_MISSING = 0.05  #: [s] of samples in a row that are filled in
 _JITTER = 0.1  #: of a step
 _SLOWEST = 0.2  #: [rad/s^2], or sizes of the robot per s^2, that count as acceleration
 _WINDOW = 0.03  #: [s] that rates are taken from
-_STILL = 2e-3  #: [rad/s, m/s] below which a drive rests
-_REST = 0.2  #: [s] that a rest lasts at least
 _PROBES = 512  #: samples on which columns are judged
 _BEYOND = 0.2  #: [rad] beyond the range of the file that count as a mistake of the log
 _STROKES = 2.0  #: the same of joints that slide, in strokes
@@ -132,7 +130,7 @@ def samples(
             f"those beside {int((~raw.whole).sum())} rows that are missing or repeated."
         )
     q, qd, qdd, tau = (part[keep] for part in (raw.q, qd, qdd, raw.tau))
-    x, xd, xdd = _platform(model.mechanism, q, qd, qdd, table.place)
+    x, xd, xdd = platform_along(model.mechanism, q, qd, qdd, table.place)
     states = (raw.t[keep], q, qd, qdd, x, xd, xdd, tau)
     found = Samples(table.place, *states, raw.missing, raw.held, raw.clipped)
     if not trusted:
@@ -288,9 +286,10 @@ def _rates(raw: _Raw, step: float, window: int) -> tuple[Series, Series, np.ndar
     return qd, first, enough
 
 
-def _platform(
+def platform_along(
     mechanism: AbstractMechanism, q: Series, qd: Series, qdd: Series, place: str
 ) -> tuple[Series, Series, Series]:
+    """Position, velocity and acceleration of the platform along the joints of the log `place`."""
     x, margin = _assembled(mechanism, q)
     if not (margin >= 0).all():
         row = int(np.argmin(margin))
@@ -494,34 +493,30 @@ def _explained(model: RigidRobot, probe: Samples) -> dict[tuple[int, int], _Expl
     return found
 
 
-def static_noise(found: Sequence[Samples]) -> Float[np.ndarray, "n n"] | None:
-    """Covariance of the efforts at rest [N^2 m^2], pooled over rests; None without any."""
-    sums, count = 0.0, 0
-    for log in found:
-        still = (np.abs(log.qd) < _STILL).all(axis=1)
-        edges = np.flatnonzero(np.diff(np.concatenate([[0], still.astype(int), [0]])))
-        for start, end in zip(edges[::2], edges[1::2], strict=True):
-            if log.t[end - 1] - log.t[start] < _REST:
-                continue
-            part = log.tau[start:end] - log.tau[start:end].mean(axis=0)
-            sums, count = sums + part.T @ part, count + len(part) - 1
-    return None if count < LEAST_WINDOW else np.asarray(sums) / count
+class JointSamples(NamedTuple):
+    """One log without its platform."""
+
+    t: Float[np.ndarray, " N"]
+    q: Series
+    qd: Series
+    qdd: Series
+    tau: Series  #: at the joints [N m, N]
 
 
 def joint_samples(
     robot: Robot,
-    model: RigidRobot,
+    mechanism: AbstractMechanism,
     table: Table,
     *,
     cutoff: float | None = None,
     window: int | None = None,
-) -> tuple[Series, Series, Series, Series]:
-    """q, qd, qdd and tau of a log of arms alone, whose loops need not close."""
-    raw = _raw(robot, model.mechanism, table)
+) -> JointSamples:
+    """The samples of a log of arms alone, say, whose loops need not close."""
+    raw = _raw(robot, mechanism, table)
     step = _step(raw)
     raw = _filtered(raw, step, cutoff, table.place)
     window = odd_window(max(_WINDOW / step, float(LEAST_WINDOW))) if window is None else window
     qd, qdd, enough = _rates(raw, step, window)
     keep = raw.whole & enough
     keep[: window // 2] = keep[len(keep) - window // 2 :] = False
-    return raw.q[keep], qd[keep], qdd[keep], raw.tau[keep]
+    return JointSamples(raw.t[keep], raw.q[keep], qd[keep], qdd[keep], raw.tau[keep])

@@ -19,6 +19,7 @@ from jaxtyping import Float
 
 from triskele.identification.consistent import Anchored
 from triskele.identification.examination import BIASED, Finding
+from triskele.identification.noise import Weights
 from triskele.identification.wording import named
 
 Series = Float[np.ndarray, "N n"]
@@ -83,6 +84,7 @@ class Verdict(NamedTuple):
     effort: Drives  #: root mean square of the efforts themselves
     noise: Drives  #: that the fit found
     at_rest: Drives | None  #: noise in rests of the logs
+    weights: Weights | None  #: by which of both the rows count; None: by residuals
     white: Drives  #: chance that white noise is as correlated as the residuals
     effective: Drives  #: share of the samples that count as independent
     faults: tuple[Finding, ...]  #: the one that explains most, and those that nearly do
@@ -145,6 +147,7 @@ class Verdict(NamedTuple):
         yield from self._of_logs()
         yield from self._of_anchors()
         yield from self._of_fit()
+        yield from self._of_weights()
 
     def _of_rows(self) -> Iterator[tuple[Gravity, str]]:
         if self.held_rows > _FEW:
@@ -279,6 +282,25 @@ class Verdict(NamedTuple):
         if vague and not self.faults:
             text = f"{vague} of {self.rank} base parameters are known to no better than a half."
             yield "remark", text
+
+    def _of_weights(self) -> Iterator[tuple[Gravity, str]]:
+        """Which drives count by their noise at rest, and how much more there is in the others."""
+        if self.weights is None:
+            return
+        same, ratio = self.weights.by_rest, self.weights.ratio
+        if same.any():
+            names = ", ".join(str(k + 1) for k in np.flatnonzero(same))
+            one = "" if same.sum() == 1 else "s"
+            yield "remark", f"Rows of drive{one} {names} are weighted by the noise at rest."
+        for k in np.flatnonzero(~same):
+            more = ratio[k] > 1
+            what = "what is beyond it comes with the motion, or is not in the model"
+            less = "efforts at rest hunt, or were measured otherwise"
+            yield (
+                "remark",
+                f"Residuals of drive {k + 1} are {ratio[k]:.2g} times its noise at rest: "
+                f"{what if more else less}; its rows are weighted by the residuals.",
+            )
 
 
 def root_mean_square(residual: Series) -> Drives:

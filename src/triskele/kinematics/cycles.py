@@ -5,6 +5,7 @@ they cross along y, or the other length of a plane. They are where the robot wor
 its guaranteed workspace, a quarter above the floor, if the file has one, else about home.
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import equinox as eqx
@@ -148,11 +149,62 @@ def joint_sine(
         rate=rate,
         coordinates=named,  # in their place: joints have as many
     )
-    arrays = (np.asarray(part) for part in (q.x, q.xd, q.xdd, q.xddd))
-    parts, margin = tabulate(eqx.Partial(_platform, mechanism))(*arrays)
+    rows = tuple(np.asarray(part) for part in (q.x, q.xd, q.xdd, q.xddd))
+    return _of_joints(mechanism, np.asarray(q.t), rows)
+
+
+def joint_strokes(
+    mechanism: AbstractMechanism,
+    joint: int,
+    speeds: Sequence[float],
+    *,
+    stroke: Real,
+    acceleration: Real,
+    pause: Real = 0.1,
+    rate: Real = 1000.0,
+) -> Motion:
+    """One joint goes to and fro about home at each of some constant speeds; the others rest.
+
+    `joint` counts from 0; `speeds` [rad/s, m/s], `stroke` [rad, m] from end to end with the ramps
+    of `acceleration` [rad/s^2, m/s^2], `pause` [s] at each end.
+    """
+    joints = mechanism.joint_coordinates
+    if not 0 <= joint < len(joints):
+        raise InputError(f"joint is {joint}; this robot has the joints 0 to {len(joints) - 1}.")
+    w, D, a = np.asarray(speeds, float), float(stroke), float(acceleration)
+    if w.ndim != 1 or not len(w) or not min(w.min(), D, a, float(rate)) > 0 or pause < 0:
+        raise InputError("Speeds, stroke, acceleration and rate of strokes must be positive.")
+    if not (w**2 < a * D).all():
+        raise InputError(
+            f"A speed of {w.max():g} is not reached within {D:g} at an acceleration of {a:g}; "
+            f"strokes take {w.max() ** 2 / a:.3g} at least."
+        )
+    lengths, pushes = [], []
+    for speed in w:
+        for way in (a, -a):
+            lengths += [speed / a, D / speed - speed / a, speed / a, float(pause)]
+            pushes += [way, 0.0, -way, 0.0]
+    h, qdd = np.array(lengths), np.array(pushes)
+    qd = np.concatenate([[0.0], np.cumsum(qdd * h)[:-1]])
+    q = -D / 2 + np.concatenate([[0.0], np.cumsum(qd * h + qdd * h**2 / 2)[:-1]])
+    begins = np.concatenate([[0.0], np.cumsum(h)])
+    t = np.arange(int(begins[-1] * rate) + 1) / float(rate)
+    place = np.clip(np.searchsorted(begins, t, side="right") - 1, 0, len(h) - 1)
+    u, n = t - begins[place], len(joints)
+    own = (q[place] + u * (qd[place] + u * qdd[place] / 2), qd[place] + u * qdd[place], qdd[place])
+    rows = np.zeros((4, len(t), n))  # their jerk is that of ramps: none, but in single instants
+    rows[:3, :, joint] = own
+    rows[0] += np.asarray(stacked(mechanism.inverse(mechanism.home()).components), float)
+    return _of_joints(mechanism, t, tuple(rows))
+
+
+def _of_joints(mechanism: AbstractMechanism, t: np.ndarray, rows: tuple[np.ndarray, ...]) -> Motion:
+    """The motion of the platform where joints move as in `rows`: q and its derivatives."""
+    parts, margin = tabulate(eqx.Partial(_platform, mechanism))(*rows)
     if not np.min(np.asarray(margin)) > 0:
         raise OutOfReach("The joints move to where the loops cannot be closed; move them less.")
-    return Motion(q.t, *(stacked(part) for part in parts), coordinates=named)
+    coordinates = mechanism.platform_coordinates
+    return Motion(t, *(stacked(part) for part in parts), coordinates=coordinates)
 
 
 def _platform(

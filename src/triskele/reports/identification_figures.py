@@ -5,7 +5,9 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from triskele.identification.excitation import Excitation
+from triskele.identification.friction_curve import FrictionCurve
 from triskele.identification.identify import Identified
+from triskele.identification.measured_rods import MeasuredRods
 from triskele.reports.figures import STYLE, legend_outside
 
 _MOST = 4000  #: samples of a curve
@@ -61,6 +63,55 @@ def parameters_figure(found: Identified) -> Figure:
         place.set_ylim(-1, len(parameters))
         place.set_xlabel("value, relative to the largest of value, file and interval [1]")
         place.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=2, fontsize=8)
+    return figure
+
+
+def friction_figure(found: FrictionCurve) -> Figure:
+    """Effort against speed of each drive: points to and fro with their deviation, and the law."""
+    count = len(found.drives)
+    with mpl.rc_context(STYLE):
+        figure = Figure(figsize=(8, 2.6 * count + 1), layout="constrained")
+        figure.suptitle(f"{found.robot.title}: friction against speed", fontsize=11)
+        axes = figure.subplots(count, 1, squeeze=False)[:, 0]
+        for place, drive in zip(axes, found.drives, strict=True):
+            for sign, way in ((1, "forward"), (-1, "backward")):
+                shown = [(p, getattr(p, way)) for p in drive.points]
+                shown = [(p, value) for p, value in shown if value is not None]
+                if not found.modelled:  # each direction alone has the load in it
+                    shown = [(p, sign * p.friction) for p, _ in shown]
+                if shown:
+                    speed = [sign * p.speed for p, _ in shown]
+                    wide = [p.deviation for p, _ in shown]
+                    marks = {"fmt": "o", "ms": 3, "lw": 0.8, "color": "#6b7280", "capsize": 2}
+                    label = "mean and standard deviation" if sign > 0 else None
+                    place.errorbar(speed, [v for _, v in shown], yerr=wide, label=label, **marks)
+            if drive.best is not None:
+                most = max(p.speed for p in drive.points)
+                w = np.concatenate([-np.geomspace(most, 1e-4 * most, 300), [0.0]])
+                w = np.concatenate([w, -w[-2::-1]])
+                effort = np.asarray(drive.best.law.effort(w))
+                place.plot(w, effort, lw=1.2, color="#1d4ed8", label=drive.best.shape)
+            place.set_xlabel(f"speed of {drive.joint} [{drive.speed_unit}]")
+            place.set_ylabel(f"friction of drive {drive.drive} [{drive.unit}]")
+            legend_outside(place)
+    return figure
+
+
+def measured_rods_figure(found: MeasuredRods) -> Figure:
+    """Tension of each rod that was measured, beside that of the model."""
+    count, part = len(found.rods), slice(0, _MOST)
+    with mpl.rc_context(STYLE):
+        figure = Figure(figsize=(8, 2.4 * count + 1), layout="constrained")
+        figure.suptitle(f"{found.robot.title}: tension of rods", fontsize=11)
+        axes = figure.subplots(count, 1, sharex=True, squeeze=False)[:, 0]
+        for place, rod in zip(axes, found.rods, strict=True):
+            t = found.t[part]
+            place.plot(t, rod.measured[part], lw=0.6, color="#9ca3af", label="measured")
+            place.plot(t, rod.computed[part], lw=1.0, color="#1d4ed8", label="computed")
+            place.plot(t, rod.difference[part], lw=0.5, color="#ea580c", label="difference")
+            place.set_ylabel(f"{rod.name} [N]")
+            legend_outside(place)
+        axes[-1].set_xlabel("t [s]")
     return figure
 
 

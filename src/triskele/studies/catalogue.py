@@ -14,6 +14,25 @@ class Entry(NamedTuple):
     hasty: bool = True  #: whether its code runs for less time than optimising it takes
 
 
+class Numbering(NamedTuple):
+    """How many tables and figures a paper has, and how they were counted."""
+
+    tables: int
+    figures: int
+    source: str
+    others: tuple[str, ...] = ()  #: labels outside both sequences
+
+    def labels(self) -> tuple[str, ...]:
+        """Labels of all tables and figures.
+
+        >>> Numbering(1, 2, "captions").labels()
+        ('Table 1', 'Figure 1', 'Figure 2')
+        """
+        tables = [f"Table {k + 1}" for k in range(self.tables)]
+        figures = [f"Figure {k + 1}" for k in range(self.figures)]
+        return (*tables, *figures, *self.others)
+
+
 _KUO = "Y.-L. Kuo, Mathematical modeling and analysis of the Delta robot with flexible links, 2016"
 _ELSHAMI = (
     "M. Elshami, M. Shehata, Q. Bai, X. Zhao, Multibody dynamics modeling of Delta robot with "
@@ -37,7 +56,7 @@ def _entry(
 STUDIES: Mapping[str, Entry] = dict(
     [
         _entry("rigid_delta", "Rigid Delta with Lagrange multipliers", _KUO, 8.0),
-        _entry("flexible_delta", "Delta with flexible links", _KUO, 50.0),
+        _entry("flexible_delta", "Delta with flexible links", _KUO, 70.0),
         _entry(
             "d3s800", "Delta robot as a multibody system with Lagrange multipliers", _ELSHAMI, 30.0
         ),
@@ -54,3 +73,11 @@ STUDIES: Mapping[str, Entry] = dict(
         _entry("compliant_3prs", "Compliant 3PRS as a mechatronic system", _RUIZ, 110.0, False),
     ]
 )  #: in the order in which they are shown
+
+NUMBERINGS: Mapping[str, Numbering] = {
+    _BENGOA: Numbering(2, 13, "captions of Tables 1 and 2 and Figures 1 to 13"),
+    _ELSHAMI: Numbering(2, 6, "captions of Tables 1 and 2 and Figs. 1 to 6"),
+    _GNAD: Numbering(4, 17, "captions of Tables 1 to 4 and Figs. 1 to 17"),
+    _KUO: Numbering(3, 16, "captions of Tables 1 to 3 and Figs. 1 to 16"),
+    _RUIZ: Numbering(1, 9, "captions of Table 1, Figures 1 to 9 and A1", ("Figure A1",)),
+}  #: by paper

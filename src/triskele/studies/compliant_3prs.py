@@ -30,7 +30,7 @@ from triskele.kinematics.cycles import joint_sine
 from triskele.kinematics.motion import Motion, sine
 from triskele.numerics import stacked
 from triskele.reports.figures import STYLE, legend_outside
-from triskele.studies.study import Finding, Progress, Study
+from triskele.studies.study import UNCHECKED, Check, Exhibit, Finding, Progress, Study
 
 NAME = "compliant_3prs"
 _CAPTIONS = {
@@ -42,6 +42,68 @@ _CAPTIONS = {
 }
 _CURVES = "the paper shows motor angles and torques as curves only (figures 8 and 9)"
 _NONE = "the paper prints no such number"
+_TESTS = "tests/published/test_compliant_3prs_control.py::"
+_MODES = "tests/compliant/test_stiffness.py::"
+_LIFT, _TURNING = "test 1, up and down", "test 2, sliders a third of a turn apart"
+_WAVE = "fundamentals of motor 1"
+_FREE = "modes with free sliders"
+CHECKS = {
+    "home": Check("closed form", "5e-5 mm", "tests/published/test_compliant_3prs.py::test_home"),
+    "forces": Check(
+        "Exudyn",
+        "1e-6",
+        "tests/oracles/test_compliant_exudyn.py::test_forces_at_half_a_hertz",
+    ),
+    "forces twice": Check(
+        "second program",
+        "0.05 N",
+        "tests/compliant/test_contributions.py::test_forces_of_a_lift",
+    ),
+    _FREE: Check("second program", "0.1 Hz", _MODES + "test_frequencies_with_free_sliders"),
+    "motors locked": Check(
+        "second program", "0.5 Hz", _MODES + "test_frequencies_with_locked_motors"
+    ),
+    f"{_LIFT}, as printed, {_WAVE}": Check(
+        "second program", "1 %", _TESTS + "test_motors_of_the_lift"
+    ),
+    f"{_LIFT}, as printed, errors": Check(
+        "second program", "3 %", _TESTS + "test_extremes_of_the_lift"
+    ),
+    f"{_LIFT}, a tenth, {_WAVE}": Check("second program", "1 %", _TESTS + "test_another_rotor"),
+    f"{_TURNING}, as printed, {_WAVE}": Check(
+        "second program", "1 %", _TESTS + "test_motors_of_the_shifted_test"
+    ),
+    f"{_TURNING}, as printed, errors": Check(
+        "second program", "2 %", _TESTS + "test_motors_of_the_shifted_test"
+    ),
+    f"{_TURNING}, a tenth, {_WAVE}": Check(
+        "second program", "1 %", _TESTS + "test_another_rotor_in_the_shifted_test"
+    ),
+    "one feedforward": Check("second program", "3 %", _TESTS + "test_one_alone"),
+    "both": Check("second program", "0.6 um", _TESTS + "test_both_leave_seven_micrometres"),
+    "bandwidth": Check(
+        "second program", "0.02 Hz", "tests/control/test_bandwidth.py::test_bandwidth_of_the_stage"
+    ),
+    "response": Check(
+        "linear model",
+        "1 %",
+        "tests/control/test_bandwidth.py::test_measured_and_linear_responses_agree",
+    ),
+}
+_DRAWING = "drawing without data"
+EXHIBITS = (
+    Exhibit("Table 1", "parameters", why="data of the robot file compliant_3prs"),
+    Exhibit("Figure 1", "photographs of manipulator and joints", why="photograph without data"),
+    Exhibit("Figure 2", "the 3PRS with conventional joints", why=_DRAWING),
+    Exhibit("Figure 3", "mechanism and actuators apart", why=_DRAWING),
+    Exhibit("Figure 4", "block diagram of the mechatronic model", why=_DRAWING),
+    Exhibit("Figure 5", "kinematic diagram", why=_DRAWING),
+    Exhibit("Figure 6", "block diagram of control and actuators", why=_DRAWING),
+    Exhibit("Figure 7", "photograph of the experiment", why="photograph without data"),
+    Exhibit("Figure 8", "motor angles and torques, up and down", ("test 1",), "tests", _CURVES),
+    Exhibit("Figure 9", "the same, a third of a turn apart", ("test 2",), "tests", _CURVES),
+    Exhibit("Figure A1", "axes of the spherical joints", why=_DRAWING),
+)
 _FREQUENCY, _AMPLITUDE = 0.5, 2e-3  #: [Hz], [m]
 _PERIODS = 2
 _RATE = 5000.0  #: of samples [Hz]; one for all tests, so that one compilation serves them
@@ -75,10 +137,8 @@ def motions() -> dict[str, Motion]:
     third = -2 * np.pi / 3 * np.arange(3)
     together = {"frequency": _FREQUENCY, "duration": duration}
     return {
-        "test 1, up and down": sine(home, [_AMPLITUDE, 0.0, 0.0], coordinates=named, **together),
-        "test 2, sliders a third of a turn apart": joint_sine(
-            mechanism, [_AMPLITUDE] * 3, phase=third, **together
-        ),
+        _LIFT: sine(home, [_AMPLITUDE, 0.0, 0.0], coordinates=named, **together),
+        _TURNING: joint_sine(mechanism, [_AMPLITUDE] * 3, phase=third, **together),
     }
 
 
@@ -117,7 +177,7 @@ def run(progress: Progress | None = None) -> Study:
         plant, control = model(rotor)
         for test, motion in motions().items():
             tracked = track_plant(plant, control, motion, rate=_RATE)
-            findings += _tested(f"{test}, J1 {label}", steady(tracked))
+            findings += _tested(test, label, steady(tracked))
             if rotor == _ROTORS["as printed"]:
                 drawn[test] = tracked
         report(0.4 if rotor == _ROTORS["as printed"] else 0.55)
@@ -126,30 +186,29 @@ def run(progress: Progress | None = None) -> Study:
     responses, figure = _bandwidths()
     report(1.0)
     figures = {"tests": _tests_figure(drawn), "bandwidth": figure}
-    return Study(NAME, (*findings, *responses), figures, _CAPTIONS, ("compliant_3prs",))
+    return Study(NAME, (*findings, *responses), figures, _CAPTIONS, ("compliant_3prs",), EXHIBITS)
 
 
-def _finding(quantity: str, unit: str, ours: float, reason: str = _NONE) -> Finding:
-    return Finding(NAME, quantity, unit, None, float(ours), "not comparable", reason)
+def _finding(quantity: str, unit: str, ours: float, check: Check, reason: str = _NONE) -> Finding:
+    return Finding(NAME, quantity, unit, None, float(ours), "not comparable", check, reason)
 
 
 def _statics() -> list[Finding]:
     plant, _ = model()
     home = stacked(plant.mechanism.home())
     slider = 1e3 * float(jnp.asarray(plant.zero[0]))
-    rows = [_finding("slider at the rest angle of 45 deg, from where s = 0", "mm", slider)]
+    what = "slider at the rest angle of 45 deg, from where s = 0"
+    rows = [_finding(what, "mm", slider, CHECKS["home"])]
     still = jnp.zeros(3)
     for height in (2e-3, -2e-3):
         once = contributions(plant.load, home + np.array([height, 0.0, 0.0]), still, still)
         twice = counted_twice(once)
-        for parts, how in (
-            (once, "flexures counted once"),
-            (twice, "counted twice, as equation 59"),
+        for parts, how, check in (
+            (once, "flexures counted once", "forces"),
+            (twice, "counted twice, as equation 59", "forces twice"),
         ):
-            force = float(parts.total[0])
-            rows.append(
-                _finding(f"force of a slider at z = {1e3 * height:+g} mm, {how}", "N", force)
-            )
+            what = f"force of a slider at z = {1e3 * height:+g} mm, {how}"
+            rows.append(_finding(what, "N", float(parts.total[0]), CHECKS[check]))
     return rows
 
 
@@ -163,38 +222,56 @@ def _modes() -> list[Finding]:
         "motors locked": natural_modes(plant.load, home, plant.actuators, "locked"),
     }
     return [
-        _finding(f"natural frequency, {name}: {way}", "Hz", found.frequencies[k])
+        _finding(
+            f"natural frequency, {name}: {way}",
+            "Hz",
+            found.frequencies[k],
+            CHECKS[name if name in CHECKS else _FREE],
+        )
         for name, found in cases.items()
         for way, k in (("z", 0), ("tilt", 1))
     ]
 
 
-def _tested(test: str, found: Steady) -> list[Finding]:
+def _tested(test: str, rotor: str, found: Steady) -> list[Finding]:
+    wave = CHECKS[f"{test}, {rotor}, {_WAVE}"]
+    errors = CHECKS.get(f"{test}, {rotor}, errors", UNCHECKED)
+    height = errors if test == _LIFT else UNCHECKED
     rows = (
-        ("fundamental of motor angle 1", "rad", found.angle),
-        ("fundamental of motor torque 1", "mN m", 1e3 * found.torque),
-        ("greatest motor error", "rad", found.motor_error),
-        ("greatest slider error", "mm", 1e3 * found.slider_error),
-        ("greatest error of height", "um", 1e6 * found.height_error),
+        ("fundamental of motor angle 1", "rad", found.angle, wave),
+        ("fundamental of motor torque 1", "mN m", 1e3 * found.torque, wave),
+        ("greatest motor error", "rad", found.motor_error, errors),
+        ("greatest slider error", "mm", 1e3 * found.slider_error, errors),
+        ("greatest error of height", "um", 1e6 * found.height_error, height),
     )
-    return [_finding(f"{test}: {name}", unit, value, _CURVES) for name, unit, value in rows]
+    return [
+        _finding(f"{test}, J1 {rotor}: {name}", unit, value, check, _CURVES)
+        for name, unit, value, check in rows
+    ]
 
 
 def _compensated() -> list[Finding]:
     plant, control = model()
-    motion = motions()["test 1, up and down"]
+    motion = motions()[_LIFT]
     feeds = {
         "velocity fed forward": FeedForward(velocity=True),
         "windup compensated": FeedForward(windup=True),
         "both": FeedForward(velocity=True, windup=True),
         "both, and torque": FeedForward(velocity=True, windup=True, torque=True),
     }
+    checks = {
+        "velocity fed forward": CHECKS["one feedforward"],
+        "windup compensated": CHECKS["one feedforward"],
+        "both": CHECKS["both"],
+        "both, and torque": UNCHECKED,
+    }
     why = "the paper's control feeds nothing forward"
     rows = []
     for name, feed in feeds.items():
         found = steady(track_plant(plant, control, motion, feed=feed, rate=_RATE))
         error = 1e6 * found.height_error
-        rows.append(_finding(f"test 1, {name}: greatest error of height", "um", error, why))
+        what = f"test 1, {name}: greatest error of height"
+        rows.append(_finding(what, "um", error, checks[name], why))
     return rows
 
 
@@ -209,11 +286,8 @@ def _bandwidths() -> tuple[list[Finding], Figure]:
             way = band.coordinate
             for kind, value in (("gain at rest", band.relative), ("command", band.absolute)):
                 assert value is not None, "it falls below -3 dB before 40 Hz"
-                rows.append(
-                    _finding(
-                        f"bandwidth of {way}, -3 dB of the {kind}, J1 {label}", "Hz", value, why
-                    )
-                )
+                what = f"bandwidth of {way}, -3 dB of the {kind}, J1 {label}"
+                rows.append(_finding(what, "Hz", value, CHECKS["bandwidth"], why))
         drawn[f"J1 {label}, linear"] = found.response
         if rotor == _ROTORS["as printed"]:
             small = 1e-4
@@ -222,7 +296,8 @@ def _bandwidths() -> tuple[list[Finding], Figure]:
             for name, item in (("swept", swept), ("stepped", stepped)):
                 exact = linear_response(plant, found.loop, item.frequencies)
                 most = 100 * np.abs(item.values / exact.values - 1).max()
-                rows.append(_finding(f"response, {name} from linear, 1 to 30 Hz", "%", most, why))
+                what = f"response, {name} from linear, 1 to 30 Hz"
+                rows.append(_finding(what, "%", most, CHECKS["response"], why))
             drawn["swept, nonlinear"], drawn["stepped, nonlinear"] = swept, stepped
     return rows, _response_figure(drawn)
 

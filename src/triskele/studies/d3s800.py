@@ -26,13 +26,21 @@ from triskele.multibody.adams import adams
 from triskele.multibody.along import reactions_along
 from triskele.multibody.from_robot import RobotSystem, from_robot
 from triskele.multibody.integrate import Run
+from triskele.multibody.joints import system
 from triskele.multibody.reactions import JointReactions
 from triskele.multibody.redundancy import mobility
 from triskele.multibody.solve import joint_gaps
-from triskele.multibody.system import State
+from triskele.multibody.system import State, System
 from triskele.numerics import AnyArray, stacked
 from triskele.reports.figures import STYLE
-from triskele.studies.study import Finding, Progress, Study, Verdict
+from triskele.studies.study import (
+    Check,
+    Exhibit,
+    Finding,
+    Progress,
+    Study,
+    Verdict,
+)
 
 NAME = "d3s800"
 _CAPTIONS = {
@@ -49,6 +57,81 @@ _PAPER_VIOLATION = 3e-13
 _LONGEST_STEP = 0.05  #: [s]
 _CURVES = "the paper shows a curve without values"
 _NOT_STATED = "the paper does not state it"
+_TESTS = "tests/published/test_d3s800_multibody.py::"
+CHECKS = {
+    "freedom": Check(
+        "MuJoCo", "exact", "tests/oracles/test_mujoco.py::test_mujoco_counts_as_many_freedoms"
+    ),
+    "table 1": Check(
+        "second program",
+        "exact",
+        "tests/multibody/test_redundancy.py::test_the_joints_of_table_1_leave_18_degrees_of_freedom",
+    ),
+    "violation": Check(
+        "numpy",
+        "1e-13 m",
+        _TESTS + "test_speed_of_motor_1_and_violation_of_its_joint_in_5_s",
+    ),
+    "redundancy": Check(
+        "Exudyn",
+        "exact",
+        "tests/oracles/test_multibody_exudyn.py::"
+        "test_exudyn_needs_our_torques_and_knows_which_loads_are_unique",
+    ),
+    "base": Check(
+        "second program",
+        "1e-3 N",
+        _TESTS + "test_the_base_carries_the_weight_only_if_the_motors_drive",
+    ),
+    "speed": Check(
+        "closed form",
+        "1e-8 rad/s",
+        _TESTS + "test_speed_of_motor_1_and_violation_of_its_joint_in_5_s",
+    ),
+    "torque": Check(
+        "second program",
+        "1e-5 N m",
+        _TESTS + "test_torques_and_base_reactions_along_the_line",
+    ),
+}
+_DATA = "data of the robot file d3s_800"
+EXHIBITS = (
+    Exhibit("Table 1", "joints of one chain", ("degrees of freedom", "redundant")),
+    Exhibit("Table 2", "dimensions, masses and inertia", why=_DATA),
+    Exhibit("Figure 1", "drawing of the multibody model", why="drawing without data"),
+    Exhibit("Figure 2", "drawings of two joints", why="drawing without data"),
+    Exhibit(
+        "Figure 3",
+        "violation of a joint, and position of the end effector",
+        ("violation",),
+        "line",
+        "the position is the prescribed line, whose start is not printed",
+    ),
+    Exhibit("Figure 4", "force and moment on the base", ("base reaction",), "line", _CURVES),
+    Exhibit("Figure 5", "photograph of the experiment", why="photograph without data"),
+    Exhibit(
+        "Figure 6",
+        "speed of motor 1, measured and computed",
+        ("speed of motor 1",),
+        "line",
+        "the measured curve has no values",
+    ),
+)
+
+
+def table_1(model: RobotSystem) -> System:
+    """The robot with the joints of Table 1 as printed, seven of each chain.
+
+    The second forearm hangs at the first by one rod alone: its balls at arm and end effector, and
+    the hinge of the second rod at the first forearm, are not in the table.
+    """
+    omitted = {
+        name.format(i)
+        for name in ("elbow_rod_{}b", "wrist_rod_{}b", "hinge_rod_{}ab")
+        for i in (1, 2, 3)
+    }
+    listed = [joint for joint in model.parts.joints if joint.name not in omitted]
+    return system("Table 1", model.parts.bodies, listed)[0]
 
 
 class MotorAngles(eqx.Module):
@@ -98,7 +181,7 @@ def run(progress: Progress | None = None) -> Study:
     )
     figures = {"line": _figure(models.motors, motion, held, runs)}
     report(1.0)
-    return Study(NAME, findings, figures, _CAPTIONS, ("d3s_800",))
+    return Study(NAME, findings, figures, _CAPTIONS, ("d3s_800",), EXHIBITS)
 
 
 def path() -> Motion:
@@ -118,22 +201,40 @@ def _driven(model: RobotSystem, **setting: float) -> Run:
 
 
 def _finding(
-    quantity: str, unit: str, paper: float | None, ours: float, verdict: Verdict, reason: str = ""
+    quantity: str,
+    unit: str,
+    paper: float | None,
+    ours: float,
+    verdict: Verdict,
+    check: Check,
+    reason: str = "",
 ) -> Finding:
-    return Finding(NAME, quantity, unit, paper, ours, verdict, reason)
+    return Finding(NAME, quantity, unit, paper, ours, verdict, check, reason)
 
 
 def _mobility(model: RobotSystem) -> tuple[Finding, ...]:
     counted = mobility(model.system.with_free_motors(), start(model))
+    listed = mobility(table_1(model), start(model))
     agrees: Verdict = "reproduced" if counted.freedom == 3 else "differs"
     return (
-        _finding("degrees of freedom", "", 3.0, float(counted.freedom), agrees),
+        _finding(
+            "degrees of freedom, joints of Table 1 alone",
+            "",
+            3.0,
+            float(listed.freedom),
+            "differs",
+            CHECKS["table 1"],
+            "the table leaves out three joints of each chain: both balls of the second forearm and "
+            "a hinge of the second rod",
+        ),
+        _finding("degrees of freedom", "", 3.0, float(counted.freedom), agrees, CHECKS["freedom"]),
         _finding(
             "redundant conditions of the joints",
             "",
             None,
             float(counted.redundant),
             "not comparable",
+            CHECKS["redundancy"],
             _NOT_STATED,
         ),
     )
@@ -163,6 +264,7 @@ def _violations(model: RobotSystem, runs: dict[str, Run]) -> tuple[Finding, ...]
                 _PAPER_VIOLATION,
                 ours,
                 "reproduced" if holds else "differs",
+                CHECKS["violation"],
                 reason,
             )
         )
@@ -181,6 +283,7 @@ def _base(held: list[JointReactions]) -> tuple[Finding, ...]:
                     None,
                     float(value),
                     "not comparable",
+                    CHECKS["base"],
                     f"{_CURVES}; it says the weight, 594.486 N, which only motors that carry it "
                     "put on the base",
                 )
@@ -198,6 +301,7 @@ def _motors(motion: Motion, held: JointReactions, run: Run) -> tuple[Finding, ..
             None,
             float(values[k]),
             "not comparable",
+            CHECKS[what],
             _CURVES,
         )
         for what, unit, values in (("speed", "rad/s", speeds), ("torque", "N m", torques))

@@ -30,7 +30,16 @@ from triskele.numerics import tabulate
 from triskele.planning.plan import Plan, plan
 from triskele.reports.figures import STYLE
 from triskele.studies.reduced_loads import reduced_loads
-from triskele.studies.study import Finding, Progress, Study, Verdict
+from triskele.studies.study import (
+    PAPER_ALONE,
+    UNCHECKED,
+    Check,
+    Exhibit,
+    Finding,
+    Progress,
+    Study,
+    Verdict,
+)
 
 NAME = "irb360_planning"
 _CAPTIONS = {
@@ -38,6 +47,10 @@ _CAPTIONS = {
         "Left, the speed on the path under its maximum velocity curve; right, what the rod that "
         "carries most bears when the paper's plan is put to both models. As in the paper's "
         "figures 15 and 16."
+    ),
+    "acceleration": (
+        "Left, the path; right, the planned acceleration of the end effector, by the paper's "
+        "program and by ours. As in the paper's figures 14 and 17."
     ),
 }
 _PAPER_DURATION = 0.48
@@ -48,7 +61,55 @@ _CORNER = (
     "the paper does not give its control points; the corner alone changes the duration from 0.46 "
     "to 0.58 s"
 )
+_PROGRAMS = {"exact": "the paper's program, exact loads", "all limits": "all limits, true jerk"}
 _NOT_STATED = "the paper does not state it"
+_TESTS = "tests/published/test_irb360_planning.py::"
+CHECKS = {
+    "duration": Check("second program", "3 ms", _TESTS + "test_duration_of_the_published_program"),
+    "true jerk": Check(
+        "second program",
+        "5 ms",
+        _TESTS + "test_the_converged_duration_is_a_little_less_than_the_prototypes",
+    ),
+    "reduced loads": Check(
+        "second program",
+        "1e-3 N",
+        "tests/published/test_rigid_dynamics.py::"
+        "test_reduced_rod_forces_and_flange_loads_of_the_irb_360",
+    ),
+    "exact loads": Check(
+        "Pinocchio",
+        "1e-8 N",
+        "tests/oracles/test_dynamics_pinocchio.py::"
+        "test_pinocchio_needs_our_torques_and_its_joints_carry_our_loads",
+    ),
+    "acceleration": Check(
+        "second differences of positions",
+        "1 m/s^2",
+        _TESTS + "test_acceleration_is_the_second_difference_of_positions",
+    ),
+    "prices": Check("solving again", "5 %", _TESTS + "test_prices_are_what_solving_again_gives"),
+}
+_DRAWING = "drawing or photograph without data"
+_ROWS = {"loads": ("greatest rod force",), "speed": ("duration", "place")}
+EXHIBITS = (
+    Exhibit("Figure 1", "ball joint and spring clamp", why=_DRAWING),
+    Exhibit("Figure 2", "the robot", why=_DRAWING),
+    Exhibit("Figure 3", "chain diagram", why=_DRAWING),
+    Exhibit("Figure 4", "one limb and its frames", why=_DRAWING),
+    Exhibit("Figure 5", "task space as a hemisphere", why=_DRAWING),
+    Exhibit("Figure 6", "bodies of the load computation", why=_DRAWING),
+    Exhibit("Figure 14", "path of the U-turn", ("the path,",), "acceleration", why=_CORNER),
+    Exhibit("Figure 15", "speed under the maximum velocity curve", _ROWS["speed"], "u_turn"),
+    Exhibit("Figure 16", "rod forces along the U-turn", _ROWS["loads"], "u_turn"),
+    Exhibit(
+        "Figure 17",
+        "acceleration of the end effector",
+        ("greatest acceleration",),
+        "acceleration",
+        "planned; what a laser tracker measured is not public",
+    ),
+)
 
 
 class Replay(NamedTuple):
@@ -130,17 +191,24 @@ def run(progress: Progress | None = None) -> Study:
         *_valleys(found["exact"]),
         *_forces(forces),
         *_limits(found),
+        *_path_and_acceleration(found),
     )
-    figures = {"u_turn": _figure(found, forces)}
+    figures = {"u_turn": _figure(found, forces), "acceleration": _acceleration_figure(found)}
     if progress is not None:
         progress(1.0)
-    return Study(NAME, findings, figures, _CAPTIONS, ("abb_irb360_6_1600",))
+    return Study(NAME, findings, figures, _CAPTIONS, ("abb_irb360_6_1600",), EXHIBITS)
 
 
 def _finding(
-    quantity: str, unit: str, paper: float | None, ours: float, verdict: Verdict, reason: str = ""
+    quantity: str,
+    unit: str,
+    paper: float | None,
+    ours: float,
+    verdict: Verdict,
+    check: Check,
+    reason: str = "",
 ) -> Finding:
-    return Finding(NAME, quantity, unit, paper, ours, verdict, reason)
+    return Finding(NAME, quantity, unit, paper, ours, verdict, check, reason)
 
 
 def _durations(found: dict[str, Plan]) -> tuple[Finding, ...]:
@@ -155,6 +223,7 @@ def _durations(found: dict[str, Plan]) -> tuple[Finding, ...]:
                 _PAPER_DURATION,
                 ours,
                 "reproduced" if agrees else "differs",
+                CHECKS["duration"] if name == "exact" else PAPER_ALONE,
                 "" if agrees else _CORNER,
             )
         )
@@ -163,9 +232,10 @@ def _durations(found: dict[str, Plan]) -> tuple[Finding, ...]:
         "true jerk": "duration, jerks bounded from rest to rest as well",
         "all limits": "duration, with friction, and the telescope hanging on the flange",
     }
+    checks = {"least time": CHECKS["duration"], "true jerk": CHECKS["true jerk"]}
     for name, quantity in others.items():
-        ours = found[name].duration
-        rows.append(_finding(quantity, "s", None, ours, "not comparable", _NOT_STATED))
+        ours, check = found[name].duration, checks.get(name, UNCHECKED)
+        rows.append(_finding(quantity, "s", None, ours, "not comparable", check, _NOT_STATED))
     return tuple(rows)
 
 
@@ -177,6 +247,7 @@ def _valleys(found: Plan) -> tuple[Finding, ...]:
             paper,
             ours,
             "reproduced" if round(ours, 1) == paper else "differs",
+            PAPER_ALONE,
             "" if round(ours, 1) == paper else _CORNER,
         )
         for k, (paper, ours) in enumerate(zip(_PAPER_VALLEYS, touches(found), strict=True), 1)
@@ -185,12 +256,27 @@ def _valleys(found: Plan) -> tuple[Finding, ...]:
 
 def _forces(forces: Replay) -> tuple[Finding, ...]:
     rows = (
-        ("greatest rod force of its plan by its own model", _PAPER_ROD_FORCE, forces.reduced),
-        ("greatest rod force of its plan by the exact model", _PAPER_ROD_FORCE, forces.exact),
-        ("greatest lateral force on a rod", _PAPER_LATERAL, forces.lateral),
+        (
+            "greatest rod force of its plan by its own model",
+            _PAPER_ROD_FORCE,
+            forces.reduced,
+            CHECKS["reduced loads"],
+        ),
+        (
+            "greatest rod force of its plan by the exact model",
+            _PAPER_ROD_FORCE,
+            forces.exact,
+            CHECKS["exact loads"],
+        ),
+        (
+            "greatest lateral force on a rod",
+            _PAPER_LATERAL,
+            forces.lateral,
+            CHECKS["exact loads"],
+        ),
     )
     found = []
-    for what, paper, values in rows:
+    for what, paper, values, check in rows:
         ours = float(np.abs(values).max())
         agrees = ours <= paper * 1.005
         reason = (
@@ -201,7 +287,7 @@ def _forces(forces: Replay) -> tuple[Finding, ...]:
             "validated cannot show either"
         )
         found.append(
-            _finding(what, "N", paper, ours, "reproduced" if agrees else "differs", reason)
+            _finding(what, "N", paper, ours, "reproduced" if agrees else "differs", check, reason)
         )
     return tuple(found)
 
@@ -217,6 +303,7 @@ def _limits(found: dict[str, Plan]) -> tuple[Finding, ...]:
             None,
             float(step),
             "not comparable",
+            UNCHECKED,
             "a polynomial of s that starts from rest starts with a step of acceleration, which a "
             "jerk limit along s does not see",
         )
@@ -229,10 +316,53 @@ def _limits(found: dict[str, Plan]) -> tuple[Finding, ...]:
                 None,
                 1e3 * found["all limits"].prices[key],
                 "not comparable",
+                CHECKS["prices"],
                 _NOT_STATED,
             )
         )
     return tuple(rows)
+
+
+def accelerations(found: Plan, period: float = 4e-4) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Times [s], positions [m] and accelerations [m/s^2] of the end effector in a plan."""
+    motion = found.motion(period=period)
+    return tuple(np.asarray(part) for part in (motion.t, motion.x[:, :3], motion.xdd[:, :3]))  # pyright: ignore[reportReturnType]
+
+
+def _path_and_acceleration(found: dict[str, Plan]) -> tuple[Finding, ...]:
+    _, x, _ = accelerations(found["exact"])
+    rows = []
+    for what, paper, k in (("across", 800.0, 1), ("up", 180.0, 2)):
+        ours = 1e3 * float(np.ptp(x[:, k]))
+        verdict: Verdict = "reproduced" if round(ours) == paper else "differs"
+        rows.append(_finding(f"the path, {what}", "mm", paper, ours, verdict, PAPER_ALONE))
+    for name, label in _PROGRAMS.items():
+        _, _, xdd = accelerations(found[name])
+        most = float(np.linalg.norm(xdd, axis=1).max())
+        rows.append(
+            _finding(
+                f"greatest acceleration of the end effector, {label}",
+                *("m/s^2", None, most, "not comparable", CHECKS["acceleration"], _NOT_STATED),
+            )
+        )
+    return tuple(rows)
+
+
+def _acceleration_figure(found: dict[str, Plan]) -> Figure:
+    """The path, and the acceleration of the end effector along it: figures 14 and 17."""
+    with mpl.rc_context(STYLE):
+        figure = Figure(figsize=(11, 4.2), layout="constrained")
+        way, push = figure.subplots(1, 2)
+        _, x, _ = accelerations(found["exact"])
+        way.plot(x[:, 1], x[:, 2], color="black")
+        way.set(xlabel="y [m]", ylabel="z [m]", aspect="equal")
+        for color, (name, label) in zip(("C0", "C1"), _PROGRAMS.items(), strict=True):
+            t, _, xdd = accelerations(found[name])
+            for k, axis, style in ((1, "y", "-"), (2, "z", "--")):
+                push.plot(t, xdd[:, k], style, color=color, lw=1.1, label=f"{axis}, {label}")
+        push.set(xlabel="t [s]", ylabel="acceleration of the end effector [m/s$^2$]")
+        push.legend(fontsize=8)
+    return figure
 
 
 def _figure(found: dict[str, Plan], forces: Replay) -> Figure:
@@ -242,8 +372,7 @@ def _figure(found: dict[str, Plan], forces: Replay) -> Figure:
         speed, force = figure.subplots(1, 2)
         exact = found["exact"]
         speed.plot(exact.s, exact.fastest**2, color="black", lw=1, label="maximum velocity curve")
-        names = {"exact": "the paper's program, exact loads", "all limits": "all limits, true jerk"}
-        for color, (name, label) in zip(("C0", "C1"), names.items(), strict=True):
+        for color, (name, label) in zip(("C0", "C1"), _PROGRAMS.items(), strict=True):
             shown = f"{label}: {found[name].duration:.3f} s"
             speed.plot(found[name].s, found[name].speed ** 2, color=color, label=shown)
         speed.set(xlabel="s [1]", ylabel="squared path speed [1/s$^2$]", ylim=(0, 30))

@@ -21,11 +21,15 @@ from triskele.reports.page import (
 )
 from triskele.studies.catalogue import Entry
 from triskele.studies.compared import (
-    VERDICTS,
+    COMPARED,
+    checks,
+    confirming,
     difference,
+    place,
     reasons,
     shown,
     sum_of,
+    summary,
     tallies,
 )
 from triskele.studies.study import Finding, Study, Verdict
@@ -37,9 +41,12 @@ _MOODS: Mapping[Verdict, str] = {
     "failed": "bad",
 }
 _WORDS = (
+    "confirmed: a test of this package compares our number, or the law that gives it, with another "
+    "program, a closed form, a second derivation or a law of physics",
+    "second program: code that shares nothing with this package; the test has its numbers",
     "reproduced: ours agrees with the paper within the digits that it prints",
     "differs: it does not, and the reason is given",
-    "not comparable: the paper prints no number to compare with, or ours is of another experiment",
+    "not comparable: the paper prints no number, or one of another experiment",
     "failed: the study could not be computed",
 )
 
@@ -55,7 +62,7 @@ def studies_page(
         title,
         paragraph(f"triskele {version}; computed in {_minutes(seconds)}.", "quiet"),
         heading("Summary"),
-        _summary(studies, entries),
+        *_summary(studies, entries),
         listing(_WORDS),
         links([(entries[study.name].title, study.name) for study in studies])
         if len(studies) > 1
@@ -64,24 +71,38 @@ def studies_page(
     )
 
 
-def _summary(studies: Sequence[Study], entries: Mapping[str, Entry]) -> str:
+def _summary(studies: Sequence[Study], entries: Mapping[str, Entry]) -> list[str]:
     found = tallies(studies, entries)
+    total = sum_of(found)
     rows: list[Sequence[Text]] = [
         (
             item.paper,
+            str(item.numbers),
+            _counted(item.confirmed, "good"),
+            str(item.printed),
             *(
-                Marked(str(count), _MOODS[verdict] if count else "dull")
-                for verdict, count in zip(VERDICTS, item.counts, strict=True)
+                _counted(count, _MOODS[verdict])
+                for verdict, count in zip(COMPARED, item.compared, strict=True)
             ),
-            str(item.total),
+            _counted(item.failed, "bad"),
         )
-        for item in (*found, sum_of(found))
+        for item in (*found, total)
     ]
-    return table(("paper", *VERDICTS, "all"), rows, total=True)
+    header = ("paper", "numbers", "confirmed", "printed", *COMPARED, "failed")
+    findings = [finding for study in studies for finding in study.findings]
+    return [
+        paragraph(summary(total)),
+        paragraph(f"Confirmed by: {confirming(findings) or 'nothing'}."),
+        table(header, rows, total=True),
+    ]
+
+
+def _counted(count: int, mood: str) -> Marked:
+    return Marked(str(count), mood if count else "dull")
 
 
 def _section(study: Study, entry: Entry) -> list[str]:
-    numbers = reasons(study.findings)
+    numbers, tests = reasons(study.findings), checks(study.findings)
     return [
         heading(entry.title, anchor=study.name),
         paragraph(entry.paper),
@@ -89,12 +110,41 @@ def _section(study: Study, entry: Entry) -> list[str]:
         paragraph(f"{study.name}, computed in {_minutes(study.seconds)}.", "quiet"),
         *(image(figure, study.captions[name]) for name, figure in study.figures.items()),
         table(
-            ("quantity", "paper", "ours", "difference", "unit", "verdict", "why"),
+            (
+                "quantity",
+                "ours",
+                "checked by",
+                "within",
+                "paper",
+                "difference",
+                "unit",
+                "verdict",
+                "why",
+            ),
             [_row(finding, numbers) for finding in study.findings],
         ),
         heading("Why", 3) if numbers else "",
         listing([f"{text}." for text in numbers], numbered=True),
+        heading("Checks", 3) if tests else "",
+        table(
+            ("checked by", "within", "test"),
+            [(check.by, check.tolerance, check.test) for check in tests],
+        )
+        if tests
+        else "",
+        *_exhibits(study),
         *_assumptions(study),
+    ]
+
+
+def _exhibits(study: Study) -> list[str]:
+    """Tables and figures of the paper."""
+    if not study.exhibits:
+        return []
+    rows = [(item.label, item.shows, place(item)) for item in study.exhibits]
+    return [
+        heading("Tables and figures of the paper", 3),
+        table(("paper", "shows", "here"), rows),
     ]
 
 
@@ -110,8 +160,10 @@ def _told(module: str) -> list[str]:
 def _row(finding: Finding, numbers: Mapping[str, int]) -> tuple[Text, ...]:
     return (
         finding.quantity,
-        shown(finding.paper),
         shown(finding.ours),
+        finding.check.by if finding.check.independent else Marked(finding.check.by, "dull"),
+        finding.check.tolerance,
+        shown(finding.paper),
         difference(finding),
         finding.unit,
         Marked(finding.verdict, _MOODS[finding.verdict]),

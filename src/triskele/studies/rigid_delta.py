@@ -24,7 +24,7 @@ from triskele.kinematics.motion import Motion, circle, inverted_u
 from triskele.numerics import Scalars, tabulate
 from triskele.reports.figures import STYLE
 from triskele.studies.lumped_delta import LumpedDelta, lumped_delta, lumped_efforts
-from triskele.studies.study import Finding, Progress, Study
+from triskele.studies.study import Check, Exhibit, Finding, Progress, Study
 
 NAME = "rigid_delta"
 _CAPTIONS = {
@@ -34,7 +34,22 @@ _CAPTIONS = {
     ),
 }
 _ONLY_CURVES = "the paper shows torques as curves only (figures 5 and 14)"
-_ORDER = [0, 2, 1]  # our limbs in the order of the paper
+_TESTS = "tests/published/test_rigid_dynamics.py::"
+CHECKS = {
+    "distributed rods": Check(
+        "Pinocchio",
+        "1e-8 N m",
+        "tests/oracles/test_dynamics_pinocchio.py::"
+        "test_pinocchio_needs_our_torques_and_its_joints_carry_our_loads",
+    ),
+    "lumped rods": Check("second program", "1e-6 N m", _TESTS + "test_torques_of_lumped_rods"),
+}
+_CIRCLE, _U = ("circle",), ("inverted U",)
+EXHIBITS = (
+    Exhibit("Figure 5", "torques along the circle", _CIRCLE, "torques", _ONLY_CURVES),
+    Exhibit("Figure 14", "torques along the inverted U", _U, "torques", _ONLY_CURVES),
+)
+ORDER = [0, 2, 1]  # our limbs in the order of the paper
 Torques = Float[np.ndarray, "N 3"]
 
 
@@ -50,21 +65,23 @@ def run(progress: Progress | None = None) -> Study:
         for label, lumped in (("rods halved", halved), ("rods whole, as printed", whole)):
             tau = tabulate(eqx.Partial(_lumped, lumped))(*arrays)
             models[label] = np.stack(tau, axis=-1)
-        found[name] = motion, {label: values[:, _ORDER] for label, values in models.items()}
+        found[name] = motion, {label: values[:, ORDER] for label, values in models.items()}
         if progress is not None:
             progress(done / 2)
     findings = tuple(
-        _finding(f"{name}, {label}: {end} torque of motor {k + 1}", float(most(tau[:, k])))
+        _finding(f"{name}, {label}: {end} torque of motor {k + 1}", float(most(tau[:, k])), label)
         for name, (_, models) in found.items()
         for label, tau in models.items()
         for k in range(3)
         for end, most in (("least", np.min), ("greatest", np.max))
     )
-    return Study(NAME, findings, {"torques": _figure(found)}, _CAPTIONS, ("flexible_delta",))
+    figures = {"torques": _figure(found)}
+    return Study(NAME, findings, figures, _CAPTIONS, ("flexible_delta",), EXHIBITS)
 
 
-def _finding(quantity: str, ours: float) -> Finding:
-    return Finding(NAME, quantity, "N m", None, ours, "not comparable", _ONLY_CURVES)
+def _finding(quantity: str, ours: float, label: str) -> Finding:
+    check = CHECKS[label if label in CHECKS else "lumped rods"]
+    return Finding(NAME, quantity, "N m", None, ours, "not comparable", check, _ONLY_CURVES)
 
 
 def motions() -> dict[str, Motion]:
