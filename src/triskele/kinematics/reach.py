@@ -40,11 +40,16 @@ def slacks(
     singular: bool = True,
 ) -> tuple[Slack, ...]:
     """All slacks of the pose `x` in the working mode; those of singularities if `singular`."""
-    solution = mechanism.inverse(x)
+    solution, legs = mechanism.inverse(x), len(mechanism.working_mode)
     q = solution.components
     found = [
         Slack(f"leg {i} cannot reach (margin {{value}})", margin, margin, "1", f"reach of leg {i}")
-        for i, margin in enumerate(solution.margins, 1)
+        for i, margin in enumerate(solution.margins[:legs], 1)
+    ]
+    reason = "the rods do not hold the tilt of the platform (margin {value})"
+    found += [
+        Slack(reason, margin, margin, "1", "hold of the rods on the tilt of the platform")
+        for margin in solution.margins[legs:]
     ]
     size = mechanism.size
     found += _joint_slacks(mechanism, limits, q, size)
@@ -55,7 +60,6 @@ def slacks(
         return tuple(found)
     margins = singularity_margins(mechanism, q, x)
     least = limits.singularity_margin
-    legs = len(mechanism.working_mode)
     found += [
         Slack(
             f"leg {i} is stretched or folded (type 1 margin {{value}})",
