@@ -38,6 +38,22 @@ SAMPLES = {
             """,
         ),
     ),
+    "six_rod_delta": Sample(
+        "arm rod platform",
+        'coordinates = ["x", "y", "z"]\nhome = "[0, 0, -600] mm"',
+        (
+            """around = "[0, 118, 243] deg"
+            drive = "arm"
+            base = "[200, 5, 3] mm"
+            arm_length = "[300, 310, 295] mm"
+            rod_length = "[700, 690, 710] mm"
+            rod_length_b = "[703, 688, 711] mm"
+            rod_spacing = "[80, 85, 90] mm"
+            end_spacing = "[82, 85, 89] mm"
+            end = "[50, 2, 4] mm"
+            """,
+        ),
+    ),
     "single_rod_delta": Sample(
         "arm rod platform",
         'coordinates = ["x", "y", "z"]\nhome = "[0, 0, -600] mm"',

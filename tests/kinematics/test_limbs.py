@@ -74,7 +74,8 @@ def resized(mechanism, random):
         return np.asarray(factor * value)
 
     led = isinstance(mechanism.frame, LedPlatform)  # whose corners stand where the wrists do
-    keys = ("base", "length", "size") if led else ("base", "end", "length", "size")
+    keys = ("base", "size") if led or mechanism.tilting else ("base", "end", "size")
+    keys += () if mechanism.tilting else ("length",)
     limbs = tuple(
         dataclasses.replace(limb, **{key: jax.tree.map(scaled, getattr(limb, key)) for key in keys})
         for limb in mechanism.limbs

@@ -164,6 +164,9 @@ class LimbGeometry(Section):
     arm_length: Lengths | None = None  #: L [m]
     rod_length: Lengths | None = None  #: d [m]
     rod_spacing: Lengths | None = None  #: w [m], of a pair; none: one rod
+    rod_length_b: Lengths | None = None
+    #: of rod b of a pair, if it is not that of rod a: the platform tilts [m]
+    end_spacing: Lengths | None = None  #: at the platform, if it is not w: likewise [m]
     pair: Direction | None = None  #: from rod a to rod b; none: along the axis or across
     level: Place | None = None  #: of an arm: from its motor to the foot of a parallel link [m]
     end: Place = (0.0, 0.0, 0.0)  #: wrist, in the axes of the limb, at the platform [m]
@@ -187,9 +190,13 @@ class LimbGeometry(Section):
         foreign = {
             "arm": ("rail", "across"),
             "slide": ("axis", "zero", "arm_length", "level"),
-            "strut": ("axis", "zero", "rail", "level", "arm_length", "rod_length", "rod_spacing"),
-        }[self.drive]
+            "strut": ("axis", "zero", "rail", "level", "arm_length", "rod_length", "rod_spacing",
+                      "rod_length_b", "end_spacing"),
+        }[self.drive]  # fmt: skip
         wrong = [key for key in foreign if key in self.model_fields_set]
+        for key in ("rod_length_b", "end_spacing"):
+            if getattr(self, key) is not None and self.rod_spacing is None and not wrong:
+                raise ValueError(f"{key} is for a pair of rods; give rod_spacing.")
         if self.pair is not None and self.drive != "strut" and self.rod_spacing is None:
             raise ValueError("pair is the direction from one rod to the other; give rod_spacing.")
         if self.pair is not None and self.drive == "strut":
@@ -203,7 +210,8 @@ class LimbGeometry(Section):
     @model_validator(mode="after")
     def _one_of_each(self) -> "LimbGeometry":
         limbs = len(self.around)
-        for key in ("end_around", "arm_length", "rod_length", "rod_spacing", "part", "branch"):
+        for key in ("end_around", "arm_length", "rod_length", "rod_spacing", "rod_length_b",
+                    "end_spacing", "part", "branch"):  # fmt: skip
             given = getattr(self, key)
             if given is not None and len(given) not in (1, limbs):
                 raise ValueError(

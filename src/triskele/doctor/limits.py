@@ -186,7 +186,7 @@ def _lengths(case: Case) -> Iterator[tuple[str, float]]:
         elif isinstance(value, tuple) and all(isinstance(item, float) for item in value):
             yield key, max(map(abs, value))
     for number, limb in enumerate(getattr(geometry, "limbs", ()), 1):
-        for key in ("arm_length", "rod_length", "rod_spacing"):
+        for key in ("arm_length", "rod_length", "rod_length_b", "rod_spacing", "end_spacing"):
             for value in getattr(limb, key) or ():
                 yield f"limbs.{number}.{key}", value
         for key in ("base", "end", "level"):

@@ -16,6 +16,7 @@ from triskele.description.limbs import (
     LimbsGeometry,
 )
 from triskele.errors import DescriptionError, did_you_mean
+from triskele.kinematics.bending import Axes
 from triskele.kinematics.limbs import BRACKET, LINK, Limb, Limbs
 from triskele.kinematics.mechanism import BUILT, MIRRORED, Joint
 from triskele.kinematics.mobility import check_mobility, degrees, joint_constraints
@@ -27,6 +28,7 @@ from triskele.kinematics.platforms import (
 )
 from triskele.kinematics.telescope import bar
 from triskele.kinematics.velocity import closure_jacobians
+from triskele.numerics import Scalar
 from triskele.spatial.vectors import Frame, Triple
 
 _RIGHT = 1e-6  # cosine of what counts as a right angle
@@ -64,6 +66,7 @@ def limbs_of(name: str, geometry: LimbsGeometry, *, flexures: bool = False) -> L
         working_mode=tuple(modes),
     )
     _check_bodies(name, made)
+    _check_tilting(name, made)
     with np.errstate(all="ignore"):  # lengths beyond all measure do not close
         _check_closed(name, made)
     _check_coordinates(name, made)
@@ -169,14 +172,16 @@ def _limbs(
         )
     columns = (group.around, group.end_around or group.around, group.part,
                group.arm_length or (1.0,), group.rod_length or (1.0,))  # fmt: skip
-    spacing = _each(group.rod_spacing or (0.0,), count)
-    rows = zip(*(_each(column, count) for column in columns), spacing, strict=True)
-    for azimuth, end_azimuth, part, L, d, w in rows:
+    spacing = group.rod_spacing or (0.0,)
+    columns += spacing, group.rod_length_b or (None,), group.end_spacing or (None,)
+    rows = zip(*(_each(column, count) for column in columns), strict=True)
+    for azimuth, end_azimuth, part, L, d, w, d_b, w_b in rows:
         if part not in known:
             raise DescriptionError(
                 f"{name}, geometry.limbs.part: '{part}' is no part of the platform; it has "
                 f"{', '.join(sorted(known))}."
             )
+        aside = _turned(group.pair or g, azimuth)
         yield Limb(
             base=_turned(group.base, azimuth),
             axis=_turned(g, azimuth),
@@ -186,11 +191,13 @@ def _limbs(
             length=np.asarray(d, float),
             middle=0.0,
             spacing=np.asarray(w, float) if w else None,
-            aside=_turned(group.pair or g, azimuth),
+            aside=aside,
             level=None if group.level is None else _turned(group.level, azimuth),
             foot_rest=None,
             ball_rest=None,
             bent_rest=None,
+            second=None if d_b is None else np.asarray(d_b, float),
+            across=None if w_b is None else _triple(w_b * np.array(aside, float)),
             drive=group.drive,
             part=part,
             bodies=bodies,
@@ -207,8 +214,7 @@ def _at_rest(made: Limbs, flexures: bool) -> Iterator[Limb]:
     for i, (limb, angle) in enumerate(zip(made.limbs, q, strict=False), 1):
         frame = frames[limb.part]
         R = np.array([frame.x, frame.y, frame.z], float)  # rows: axes of the part
-        W = np.array(frame.at(limb.end), float)
-        s = W - np.array(limb.tip(angle), float)
+        s = np.array(frame.at(limb.end), float) - np.array(limb.tip(angle), float)
         e = s / np.linalg.norm(s)
         changes: dict = {}
         if limb.drive == "arm" and abs(angle) > np.pi / 2:
@@ -219,13 +225,20 @@ def _at_rest(made: Limbs, flexures: bool) -> Iterator[Limb]:
         if limb.wrist == "spherical" and not made.frame.translating:
             changes["ball_rest"] = _triple(R @ e)
         if flexures:
-            holder, rod = limb.holder(angle), limb.rod(_triple(e))
-            upper = np.array([holder.x, holder.y, holder.z], float) @ e
-            axes = tuple(_triple(R @ np.array(axis, float)) for axis in (rod.y, rod.z, rod.x))
-            changes["bent_rest"] = (_triple(upper), axes)
+            spans = limb.spans(_triple(s), frame)
+            changes["bent_rest"] = tuple(_bent_rest(limb, angle, R, span) for span, _ in spans)
         if made.carried_by == f"{limb.bodies[1]}_{i}":
             changes["wrist"] = "fixed"
         yield dataclasses.replace(limb, **changes)
+
+
+def _bent_rest(limb: Limb, angle: Scalar, R: Numbers, span: Triple) -> tuple[Triple, Axes]:
+    """Directions of a rod from elbow to wrist in what it hangs in, and of its axes in R."""
+    e = np.array(span, float) / np.linalg.norm(np.array(span, float))
+    holder, rod = limb.holder(angle), limb.rod(_triple(e))
+    upper = np.array([holder.x, holder.y, holder.z], float) @ e
+    y, z, x = (_triple(R @ np.array(axis, float)) for axis in (rod.y, rod.z, rod.x))
+    return _triple(upper), (y, z, x)
 
 
 def _check_bodies(name: str, made: Limbs) -> None:
@@ -251,12 +264,39 @@ def _check_bodies(name: str, made: Limbs) -> None:
         )
 
 
+def _check_tilting(name: str, made: Limbs) -> None:
+    """Only three pairs of rods that end in balls let a platform tilt that has three coordinates."""
+    limbs = made.limbs
+    if not made.tilting:
+        return
+    places = tuple(coordinate.name for coordinate in made.platform_coordinates) == PLACES
+    wrong = next((i for i, limb in enumerate(limbs, 1) if limb.spacing is None), None)
+    joints = {(limb.elbow, limb.wrist) for limb in limbs}
+    what = (
+        "this platform has other coordinates"
+        if not places
+        else f"limb {wrong} has one rod"
+        if wrong is not None
+        else "these hang in other joints"
+        if joints != {("universal", "spherical")}
+        else "one of them carries the tool"
+        if made.carried_by
+        else None
+    )
+    if what is not None:
+        raise DescriptionError(
+            f"{name}, geometry.limbs: a pair of unequal rods (rod_length_b, end_spacing) needs a "
+            "platform with the coordinates x, y, z on three pairs of rods, each in a universal "
+            f"joint above and a ball below; {what}."
+        )
+
+
 def _check_closed(name: str, made: Limbs) -> None:
     """Each limb reaches the platform at home."""
     home = tuple(made.rest)
     solution = made.inverse(home)
     frames = _part_frames(made, home)
-    for i, (limb, margin) in enumerate(zip(made.limbs, solution.margins, strict=True), 1):
+    for i, (limb, margin) in enumerate(zip(made.limbs, solution.margins, strict=False), 1):
         s = np.array(frames[limb.part].at(limb.end), float) - np.array(limb.base, float)
         h = np.array(limb.along, float)
         far, aside = np.linalg.norm(s), np.linalg.norm(s - (s @ h) * h)
@@ -276,6 +316,11 @@ def _check_closed(name: str, made: Limbs) -> None:
             else f"its foot and its wrist are {_mm(far)} apart",
         }[limb.drive]
         raise DescriptionError(f"{name}, geometry: limb {i} cannot close at home: {what}.")
+    if made.tilting and not float(solution.margins[-1]) > 0:
+        raise DescriptionError(
+            f"{name}, geometry: the six rods cannot close at home, however the platform turns; "
+            "compare rod_length with rod_length_b, and rod_spacing with end_spacing."
+        )
     if made.telescope is not None and not bar(made.telescope, home)[1] > _NO_LENGTH:
         raise DescriptionError(
             f"{name}, geometry.telescope: both its joints are at one place at home; a telescope "
@@ -368,8 +413,7 @@ def _motions(made: Limbs, size: float) -> list[Numbers]:
 
 def _part_frames(made: Limbs, x: tuple[float, ...]) -> dict[str, Frame]:
     """Poses of what the limbs end on."""
-    frames = made.frame.frames(x[: len(made.limbs)])
-    found = dict(zip((part.body for part in made.frame.parts), frames, strict=True))
+    found = made.platform_frames(x)
     if made.carried_by:
         found[made.platform] = made.platform_pose(x)
     return found

@@ -16,6 +16,7 @@ A pair of rods is shifted by +-w/2 along p_i, and keeps p_i parallel to itself o
 an arm p_i is g_i. To keep a platform level in a plane, the arm is one side of a parallelogram:
 a link beside it, from A_i + o_i, holds a bracket at the elbow that does not turn, and p_i is any
 direction.
+A platform whose pairs have rods of unequal length turns a little as it moves: `tilt.py`.
 With s = W_i - A_i, (4) is solved for q_i limb by limb:
 
     arm      s.h cos q + s.(g x h) sin q = k,    k = (s.s + L^2 - d^2) / (2 L)          (5)
@@ -42,7 +43,7 @@ E_i - (W_i - x). Otherwise Newton's method starts from a named assembly.
 
 import dataclasses
 from collections.abc import Mapping
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import equinox as eqx
 import numpy as np
@@ -70,9 +71,16 @@ from triskele.kinematics.mechanism import (
     Strut,
     one_each,
 )
-from triskele.kinematics.platforms import PLATFORM, AbstractPlatform, RigidPlatform
-from triskele.kinematics.searched import all_assemblies, searched
+from triskele.kinematics.platforms import (
+    PLATFORM,
+    TURNED,
+    AbstractPlatform,
+    RigidPlatform,
+    turns_of,
+)
+from triskele.kinematics.searched import all_assemblies, judged, searched
 from triskele.kinematics.spheres import three_spheres
+from triskele.kinematics.tilt import Pair, placed, tilted, tilted_margin
 from triskele.numerics import (
     AnyArray,
     Components,
@@ -83,7 +91,19 @@ from triskele.numerics import (
     safe_sqrt,
     sincos,
 )
-from triskele.spatial.vectors import WORLD, Frame, Triple, add, combine, cross, dot, scale, subtract
+from triskele.spatial.vectors import (
+    WORLD,
+    Frame,
+    Triple,
+    add,
+    combine,
+    cross,
+    dot,
+    minus,
+    plus,
+    scale,
+    subtract,
+)
 
 Drive = Literal["arm", "slide", "strut"]
 _ORIGIN: Triple = (0.0, 0.0, 0.0)
@@ -106,9 +126,11 @@ class Limb(eqx.Module):
     level: Triple | None  #: o [m], of an arm with a bracket
     foot_rest: Triple | None  #: direction of a strut at home, in O
     ball_rest: Triple | None  #: direction of the rod at home, in the frame of `part`
-    bent_rest: tuple[Triple, Axes] | None
+    bent_rest: tuple[tuple[Triple, Axes], ...] | None
     #: of flexures: direction of the rod at home in the axes of arm, carriage or bracket, or in O,
-    #: and its axes y, z, x in the frame of `part`
+    #: and its axes y, z, x in the frame of `part`; of both rods, if they differ
+    second: Scalar | None  #: length of rod b [m], if not d
+    across: Triple | None  #: from the wrist of rod a to that of rod b, in `part` [m], if not w p
     drive: Drive = eqx.field(static=True)
     part: str = eqx.field(static=True)  #: the body on which it ends
     bodies: tuple[str, str] = eqx.field(static=True)  #: parts of the file: drive side, rod side
@@ -143,15 +165,69 @@ class Limb(eqx.Module):
         x = self.direction(q) if turned else self.along
         return Frame(x, self.axis, cross(x, self.axis), _ORIGIN)
 
-    def bent(self, q: Scalar, s: Triple, part: Frame, hinge: Triple) -> list[Scalar]:
-        """Angles [rad] of the flexures at both ends of a rod; s is W - E [m].
+    @property
+    def uneven(self) -> bool:
+        """Whether both rods of a pair differ."""
+        return self.second is not None or self.across is not None
+
+    @property
+    def widths(self) -> tuple[Triple, Triple]:
+        """From rod a to rod b, in O at the drive and in `part` at the platform [m]."""
+        width = _ORIGIN if self.spacing is None else scale(self.spacing, self.aside)
+        return width, width if self.across is None else self.across
+
+    @property
+    def last(self) -> Scalar:
+        """Length of rod b, or of the only one [m]."""
+        return self.length if self.second is None else self.second
+
+    def skew(self, part: Frame) -> Triple:
+        """What rod b of a pair has more than rod a [m]."""
+        width, across = self.widths
+        return subtract(part.turned(across), width)
+
+    def short(self, part: Frame) -> Scalar:
+        """By how much d^2 is too long for the middle of both rods [m^2]."""
+        return self.pair(1).too_long(self.skew(part)) if self.uneven else 0.0
+
+    def pair(self, mode: int) -> Pair:
+        """Its rods, as they turn the platform."""
+        width, across = self.widths
+
+        def held(s: Triple, short: Scalar) -> tuple[Triple, Triple]:
+            if self.drive == "slide":
+                q, _ = self.inverse(s, mode, short)
+                return scale(q, self.along), self.along
+            sine, cosine, rho, _ = self._root(s, mode, short)
+            third, factor = cross(self.axis, self.along), self.size / rho
+            return (
+                combine((factor * cosine, self.along), (factor * sine, third)),
+                combine((-factor * sine, self.along), (factor * cosine, third)),
+            )
+
+        return Pair(self.base, self.end, across, width, (self.length, self.last), held)
+
+    def spans(self, s: Triple, part: Frame) -> list[tuple[Triple, Scalar]]:
+        """From elbow to wrist, and length, of each rod that differs [m]; s is W - E."""
+        if not self.uneven:
+            return [(s, self.length)]
+        half = scale(0.5, self.skew(part))
+        return [(subtract(s, half), self.length), (add(s, half), self.last)]
+
+    def bent(self, q: Scalar, spans: list[Triple], part: Frame, hinge: Triple) -> list[Scalar]:
+        """Angles [rad] of the flexures at both ends of each rod, from elbow to wrist [m].
 
         `hinge` is the axis of a revolute joint on the part.
         """
+        alike = 1 if self.spacing is None or self.uneven else 2
+        pairs = zip(spans, self.bent_rest or (), strict=False)
+        return alike * [a for s, rest in pairs for a in self._bent(q, s, part, hinge, rest)]
+
+    def _bent(
+        self, q: Scalar, s: Triple, part: Frame, hinge: Triple, rest: tuple[Triple, Axes]
+    ) -> list[Scalar]:
         found: list[Scalar] = []
-        if self.bent_rest is None:
-            return found
-        upper, axes = self.bent_rest
+        upper, axes = rest
         if self.elbow == "revolute":
             found.append(hinge_angle(self.axis, self.holder(q).turned(upper), s))
         m, n, l = (part.turned(axis) for axis in axes)
@@ -162,31 +238,48 @@ class Limb(eqx.Module):
             found += ball_angles((rod.y, rod.z, rod.x), (m, n, l))
         return found
 
-    def inverse(self, s: Triple, mode: int) -> tuple[Scalar, Scalar]:
-        """q by (5), (6) or (7), and its margin; s is W - A [m]."""
-        square, d = dot(s, s), self.length
+    def inverse(self, s: Triple, mode: int, short: Scalar = 0.0) -> tuple[Scalar, Scalar]:
+        """q by (5), (6) or (7), and its margin; s is W - A [m].
+
+        `short` [m^2] is by how much d^2 is too long, see `tilt.py`.
+        """
+        d = self.length
         if self.drive == "strut":
-            q = safe_norm(square)
+            q = safe_norm(dot(s, s))
             return q, q / d
-        first = dot(s, self.along)
         if self.drive == "slide":
-            root = first * first - square + d * d
+            first = dot(s, self.along)
+            root = minus(first * first - dot(s, s) + d * d, short)
             return first - mode * safe_sqrt(root), root / (d * d)
-        second, L = dot(s, cross(self.axis, self.along)), self.size
-        k = (square + L * L - d * d) / (2 * L)
-        rho = first * first + second * second
-        h = mode * safe_sqrt(rho - k * k)
-        sine, cosine = k * second - h * first, k * first + h * second
+        sine, cosine, rho, k = self._root(s, mode, short)
         if type(self.middle) is not float:  # counted from a middle that is not zero
             s_0, c_0 = sincos(self.middle)
             sine, cosine = sine * c_0 - cosine * s_0, cosine * c_0 + sine * s_0
         return self.middle + atan2(sine, cosine), 1 - abs(k) / safe_norm(rho)
+
+    def _root(
+        self, s: Triple, mode: int, short: Scalar
+    ) -> tuple[Scalar, Scalar, Scalar, Scalar]:
+        """rho^2 sin q and rho^2 cos q by (5), rho^2, and k."""
+        d, L = self.length, self.size
+        first, second = dot(s, self.along), dot(s, cross(self.axis, self.along))
+        k = plus(dot(s, s) + L * L - d * d, short) / (2 * L)
+        rho = first * first + second * second
+        h = mode * safe_sqrt(rho - k * k)
+        return k * second - h * first, k * first + h * second, rho, k
 
     def rod(self, e: Triple) -> Frame:
         """Axes of the rod, at the origin."""
         n = cross(e, self.axis)
         n = scale(1 / safe_norm(dot(n, n)), n)
         return Frame(e, cross(n, e), n, _ORIGIN)
+
+
+class _Rod(NamedTuple):
+    body: str
+    shift: Scalar  #: of its elbow along p_i [m]
+    length: Scalar  #: [m]
+    end: Triple  #: its wrist, in the frame of the part [m]
 
 
 class Limbs(AbstractMechanism):
@@ -224,24 +317,25 @@ class Limbs(AbstractMechanism):
 
     @property
     def passive_coordinates(self) -> tuple[Coordinate, ...]:
-        """Angles of rods and struts at both ends, and the length of the telescope."""
+        """Angles of rods and struts at both ends, turns of a platform on unequal rods, telescope."""
         tilts, feet, balls, bent = [], [], [], []
         for i, limb in enumerate(self.limbs, 1):
-            rod = f"{limb.bodies[1]} {i}"
             bent += self._flexures(i, limb)
-            if self._tilts(limb):
-                tilts.append(Coordinate(f"tilt_{i}", "rad", "rod_tilt", f"tilt of {rod}"))
+            for name in (f"{i}a", f"{i}b") if limb.uneven else (f"{i}",):
+                if self._tilts(limb):
+                    label = f"tilt of {limb.bodies[1]} {name}"
+                    tilts.append(Coordinate(f"tilt_{name}", "rad", "rod_tilt", label))
             if limb.foot_rest is not None:
                 feet.append(Coordinate(f"foot_{i}", "rad", "foot_angle", f"angle of foot {i}"))
             if limb.ball_rest is not None:
                 balls.append(Coordinate(f"ball_{i}", "rad", "ball_angle", f"angle of ball {i}"))
         more = () if self.telescope is None else (telescope.PASSIVE,)
-        return (*tilts, *feet, *balls, *bent, *more)
+        return (*tilts, *feet, *balls, *bent, *(TURNED if self.tilting else ()), *more)
 
     def _flexures(self, i: int, limb: Limb) -> list[Coordinate]:
         """Angles of the joints of limb i that bend; those of both rods of a pair."""
         found = []
-        for rod, _ in self._rods(i, limb) if limb.bent_rest is not None else ():
+        for rod, *_ in self._rods(i, limb) if limb.bent_rest is not None else ():
             name = rod.removeprefix(f"{limb.bodies[1]}_")
             upper, lower = f"elbow_{rod}", f"wrist_{rod}"
             if limb.drive == "strut":
@@ -266,7 +360,7 @@ class Limbs(AbstractMechanism):
                 drives.append(Part(f"{LINK}_{i}", LINK, "rod"))
                 drives.append(Part(f"{BRACKET}_{i}", BRACKET, "plate"))
             look: Look = "inner" if limb.drive == "strut" else "rod"
-            rods += [Part(name, second, look) for name, _ in self._rods(i, limb)]
+            rods += [Part(name, second, look) for name, *_ in self._rods(i, limb)]
         more = () if self.telescope is None else telescope.PARTS
         return (*drives, *rods, *self.frame.parts, *more)
 
@@ -288,7 +382,7 @@ class Limbs(AbstractMechanism):
             if limb.drive == "strut":
                 found.append(Strut(f"{limb.bodies[0]}_{i}", f"foot_{i}", f"wrist_{i}"))
             else:
-                rods = (name for name, _ in self._rods(i, limb))
+                rods = (name for name, *_ in self._rods(i, limb))
                 found += [Strut(rod, f"elbow_{rod}", f"wrist_{rod}") for rod in rods]
         return tuple(found)
 
@@ -296,41 +390,62 @@ class Limbs(AbstractMechanism):
 
     def closure(self, q: Components, x: Components) -> Scalars:
         """Equation (4) [m^2], and psi - q_n [rad] with a telescope."""
-        loops = []
-        for limb, angle, W in zip(self.limbs, q, self._wrists(x), strict=False):
-            s, d = subtract(W, limb.tip(angle)), limb.reach(angle)
-            loops.append((dot(s, s) - d * d) / 2)
+        loops, parts = [], self.platform_frames(x)
+        for limb, angle in zip(self.limbs, q, strict=False):
+            part = parts[limb.part]
+            s, d = subtract(part.at(limb.end), limb.tip(angle)), limb.reach(angle)
+            loops.append(plus(dot(s, s) - d * d, limb.short(part)) / 2)
         n = len(self.limbs)
         return tuple(loops) if self.telescope is None else (*loops, x[n] - q[n])
 
     def inverse(self, x: Components) -> PositionSolution:
-        """Joint coordinates [rad, m] by (5) to (7)."""
+        """Joint coordinates [rad, m] by (5) to (7).
+
+        Margins are those of the limbs; one more is that of a platform which pairs of unequal rods
+        turn.
+        """
         x = one_each(x, self.platform_coordinates)
-        values, margins = [], []
-        places = zip(self.limbs, self._wrists(x), self.working_mode, strict=True)
-        for limb, W, mode in places:
-            value, margin = limb.inverse(subtract(W, limb.base), mode)
+        values, margins, parts = [], [], self.platform_frames(x)
+        for limb, mode in zip(self.limbs, self.working_mode, strict=True):
+            part = parts[limb.part]
+            s = subtract(part.at(limb.end), limb.base)
+            value, margin = limb.inverse(s, mode, limb.short(part))
             values.append(value)
             margins.append(margin)
         if self.telescope is not None:
             values.append(x[len(self.limbs)])
+        if self.tilting:
+            (level,) = self.frame.frames(tuple(x))
+            margins.append(tilted_margin(self._pairs, level, parts[PLATFORM]))
         return PositionSolution(tuple(values), tuple(margins))
 
     def forward(self, q: Components) -> PositionSolution:
         """Platform coordinates [m, rad]: by three spheres, or by Newton's method from `start`.
 
-        The margin is that of the spheres, or of type 2; -1 where the loops did not close.
+        The margin is that of the spheres, or of type 2; -1 where the loops did not close. A
+        platform that pairs of unequal rods turn is searched from the spheres.
         """
         q = one_each(q, self.joint_coordinates)
-        if self._spheres:
-            tips = [limb.tip(angle) for limb, angle in zip(self.limbs, q, strict=False)]
-            shifts = [subtract(W, p) for W, p in self._wrists_from_place()]
-            centres = [subtract(tip, shift) for tip, shift in zip(tips, shifts, strict=True)]
-            radii = [limb.reach(angle) for limb, angle in zip(self.limbs, q, strict=False)]
-            x, margin = three_spheres(centres, radii, float(self.side * self.assembly_mode))
-            turn = () if self.telescope is None else (q[3],)
-            return PositionSolution((*x, *turn), (margin,))
-        return searched(self, q, tuple(self.start))
+        if not self._spheres:
+            return searched(self, q, tuple(self.start))
+        tips = [limb.tip(angle) for limb, angle in zip(self.limbs, q, strict=False)]
+        (level,) = self.frame.frames(self.home()[:3])
+        shifts = (level.turned(limb.end) for limb in self.limbs)
+        centres = [subtract(tip, shift) for tip, shift in zip(tips, shifts, strict=True)]
+        radii = [limb.length for limb in self.limbs]
+        x, margin = three_spheres(centres, radii, float(self.side * self.assembly_mode))
+        if self.tilting:
+            return judged(self, q, self._placed(q, x))
+        psi = () if self.telescope is None else (q[3],)
+        return PositionSolution((*x, *psi), (margin,))
+
+    def near(self, q: Scalars, x: Scalars) -> Scalars | None:
+        """Of a platform that tilts, by six rods at once."""
+        return self._placed(q, x) if self.tilting else None
+
+    def _placed(self, q: Components, x: Scalars) -> Triple:
+        tips = [limb.tip(angle) for limb, angle in zip(self.limbs, q, strict=True)]
+        return placed(self._pairs, tips, *self.frame.frames(x))
 
     def assemblies(self) -> Mapping[str, AbstractMechanism]:
         """Those that the file names, or both sides of the spheres."""
@@ -374,25 +489,28 @@ class Limbs(AbstractMechanism):
         )
 
     def passive(self, q: Components, x: Components) -> Scalars:
-        """Tilts, angles of feet and balls from where they are at home [rad]; the telescope [m]."""
+        """Tilts, angles of feet and balls from where they are at home, turns that no coordinate
+        gives a platform [rad]; the telescope [m]."""
         tilts, feet, balls, bent = [], [], [], []
-        parts = self._platform_frames(x)
+        parts = self.platform_frames(x)
+        wrists = [parts[limb.part].at(limb.end) for limb in self.limbs]
         if self.carried_by and self.limbs[0].bent_rest is not None:
             parts[PLATFORM] = self.platform_pose(x)
-        for limb, angle, W in zip(self.limbs, q, self._wrists(x), strict=False):
-            s, d = subtract(W, limb.tip(angle)), limb.reach(angle)
-            if self._tilts(limb):
-                along = dot(s, limb.axis)
+        for limb, angle, W in zip(self.limbs, q, wrists, strict=False):
+            s, part = subtract(W, limb.tip(angle)), parts[limb.part]
+            spans = limb.spans(s, part)
+            for span, d in spans if self._tilts(limb) else ():
+                along = dot(span, limb.axis)
                 tilts.append(atan2(along, safe_sqrt(d * d - along * along)))
             if limb.foot_rest is not None:
                 feet.append(_between(s, limb.foot_rest))
             if limb.ball_rest is not None:
-                balls.append(_between(s, parts[limb.part].turned(limb.ball_rest)))
+                balls.append(_between(s, part.turned(limb.ball_rest)))
             hinge = _Y if self.carried_by else limb.axis  # in the axes of a rod
-            rods = 1 if limb.spacing is None else 2
-            bent += rods * limb.bent(angle, s, parts[limb.part], hinge)
+            bent += limb.bent(angle, [span for span, _ in spans], part, hinge)
+        turns = turns_of(parts[PLATFORM]) if self.tilting else ()
         more = () if self.telescope is None else (telescope.bar(self.telescope, x)[1],)
-        return (*tilts, *feet, *balls, *bent, *more)
+        return (*tilts, *feet, *balls, *bent, *turns, *more)
 
     # Bodies
 
@@ -405,12 +523,13 @@ class Limbs(AbstractMechanism):
 
     def body_poses(self, q: Components, x: Components) -> tuple[Frame, ...]:
         """Pose of each of `bodies` in O."""
-        drives, rods, axes = [], [], {}
-        for i, (limb, angle, W) in enumerate(zip(self.limbs, q, self._wrists(x), strict=False), 1):
-            E = limb.tip(angle)
+        drives, rods, axes, parts = [], [], {}, self.platform_frames(x)
+        for i, (limb, angle) in enumerate(zip(self.limbs, q, strict=False), 1):
+            E, part = limb.tip(angle), parts[limb.part]
+            W = part.at(limb.end)
             s = subtract(W, E)
-            rod = limb.rod(scale(1 / limb.reach(angle), s))
             if limb.drive == "strut":
+                rod = limb.rod(scale(1 / angle, s))
                 drives.append(rod._replace(p=limb.base))
                 rods.append(rod._replace(p=W))
                 continue
@@ -422,9 +541,11 @@ class Limbs(AbstractMechanism):
                     drives.append(arm._replace(p=add(limb.base, limb.level)))
             if limb.drive == "slide" or limb.level is not None:
                 drives.append(Frame(limb.along, limb.axis, cross(limb.along, limb.axis), E))
-            for name, shift in self._rods(i, limb):
-                axes[name] = rod
-                rods.append(rod._replace(p=add(E, scale(shift, limb.aside))))
+            listed = self._rods(i, limb)
+            found = [limb.rod(scale(1 / d, span)) for span, d in limb.spans(s, part)]
+            for rod, turn in zip(listed, found * (len(listed) // len(found)), strict=True):
+                axes[rod.body] = turn
+                rods.append(turn._replace(p=add(E, scale(rod.shift, limb.aside))))
         platform = list(self._frames(x))
         if self.carried_by:
             platform[0] = axes[self.carried_by]._replace(p=platform[0].p)
@@ -472,7 +593,7 @@ class Limbs(AbstractMechanism):
             limb.axis if turning else limb.along,
             driven=True,
         )
-        others, holder, tip = [], first, (limb.length, 0.0, 0.0)
+        others, holder = [], first
         if limb.level is not None:
             link, holder, elbow = f"{LINK}_{i}", f"{BRACKET}_{i}", (limb.size, 0.0, 0.0)
             foot, held = add(limb.base, limb.level), limb.local(limb.level)
@@ -481,15 +602,14 @@ class Limbs(AbstractMechanism):
                 Joint(f"end_{first}", "revolute", first, holder, elbow, _ORIGIN, _Y),
                 Joint(f"end_{link}", "revolute", link, holder, elbow, held, _Y),
             ]
-        for rod, shift in self._rods(i, limb):
-            elbow = scale(shift, limb.local(limb.aside))
+        for rod, shift, d, end in self._rods(i, limb):
+            elbow, tip = scale(shift, limb.local(limb.aside)), (d, 0.0, 0.0)
             if holder == first and turning:
                 elbow = (limb.size, shift, 0.0)
             others.append(
                 Joint(f"elbow_{rod}", limb.elbow, holder, rod, elbow, _ORIGIN, _Y, _Z,
                       friction="balls")
             )  # fmt: skip
-            end = add(limb.end, scale(shift, limb.aside))
             kind = "fixed" if rod == self.carried_by else limb.wrist
             axis = _Y if self.carried_by else limb.axis  # in the axes of a rod
             others.append(
@@ -506,32 +626,36 @@ class Limbs(AbstractMechanism):
         rigid = isinstance(self.frame, RigidPlatform) and self.frame.translating
         return rigid and len(self.limbs) == 3 and len(self.frame.coordinates) == 3
 
-    def _frames(self, x: Components) -> tuple[Frame, ...]:
-        """Poses of the bodies of the platform."""
-        return self.frame.frames(tuple(x)[: len(self.limbs)])
+    @property
+    def tilting(self) -> bool:
+        """Whether pairs of unequal rods turn the platform as it moves."""
+        return any(limb.uneven for limb in self.limbs)
 
-    def _platform_frames(self, x: Components) -> dict[str, Frame]:
+    @property
+    def _pairs(self) -> tuple[Pair, ...]:
+        modes = zip(self.limbs, self.working_mode, strict=True)
+        return tuple(limb.pair(mode) for limb, mode in modes)
+
+    def platform_frames(self, x: Components) -> dict[str, Frame]:
+        """Poses of what the limbs end on."""
         names = (part.body for part in self.frame.parts)
         return dict(zip(names, self._frames(x), strict=True))
 
-    def _wrists(self, x: Components) -> list[Triple]:
-        """W_i [m]."""
-        frames = self._platform_frames(x)
-        return [frames[limb.part].at(limb.end) for limb in self.limbs]
+    def _frames(self, x: Components) -> tuple[Frame, ...]:
+        """Poses of the bodies of the platform."""
+        frames = self.frame.frames(tuple(x)[: len(self.limbs)])
+        return (tilted(self._pairs, *frames),) if self.tilting else frames
 
-    def _wrists_from_place(self) -> list[tuple[Triple, Triple]]:
-        """W_i and x of a platform that only translates, at home."""
-        place = self.home()
-        p = (place[0], place[1], place[2])
-        return [(W, p) for W in self._wrists(place)]
-
-    def _rods(self, i: int, limb: Limb) -> list[tuple[str, Scalar]]:
-        """Name and shift along p_i [m] of the rods of limb i; a before b."""
+    def _rods(self, i: int, limb: Limb) -> list[_Rod]:
+        """The rods of limb i; a before b."""
         name = f"{limb.bodies[1]}_{i}"
         if limb.spacing is None:
-            return [(name, 0.0)]
-        half = limb.spacing / 2
-        return [(f"{name}a", -half), (f"{name}b", half)]
+            return [_Rod(name, 0.0, limb.length, limb.end)]
+        half, across = limb.spacing / 2, scale(0.5, limb.widths[1])
+        return [
+            _Rod(f"{name}a", -half, limb.length, subtract(limb.end, across)),
+            _Rod(f"{name}b", half, limb.last, add(limb.end, across)),
+        ]
 
     def _tilts(self, limb: Limb) -> bool:
         """Whether the rod of `limb` may leave the plane across g_i."""

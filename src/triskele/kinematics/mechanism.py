@@ -260,6 +260,10 @@ class AbstractMechanism(eqx.Module):
     def forward(self, q: Components) -> PositionSolution:
         """Platform coordinates reached with joints at `q`, in the assembly mode."""
 
+    def near(self, q: Scalars, x: Scalars) -> Scalars | None:
+        """Platform coordinates at `q`, in the assembly of `x`; None: Newton's method finds them."""
+        return None
+
     @abc.abstractmethod
     def assembly_modes(self, q: Components) -> Numeric[AnyArray, "modes m"]:
         """All platform coordinates that close the loops at `q`; not for traced code."""

@@ -39,6 +39,7 @@ from triskele.numerics import (
     Numeric,
     Scalar,
     Scalars,
+    atan2,
     safe_norm,
     sign,
     sincos,
@@ -62,6 +63,20 @@ LED = ("z", "psi", "theta")
 PLATFORM = "platform"
 _K: Triple = (0.0, 0.0, 1.0)
 _ORIGIN: Triple = (0.0, 0.0, 0.0)
+
+
+#: of a platform that turns, though none of its coordinates does
+TURNED = tuple(
+    Coordinate(name, "rad", label=f"turn of the platform about {axis}")
+    for name, axis in zip(TURNS, PLACES, strict=True)
+)
+
+
+def turns_of(platform: Frame) -> Triple:
+    """a, b, c of (1) [rad]."""
+    x, y, z = platform[:3]
+    level = safe_norm(x[0] * x[0] + x[1] * x[1])
+    return atan2(y[2], z[2]), atan2(-x[2], level), atan2(x[1], x[0])
 
 
 class AbstractPlatform(eqx.Module):

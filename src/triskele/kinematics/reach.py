@@ -40,12 +40,15 @@ def slacks(
     singular: bool = True,
 ) -> tuple[Slack, ...]:
     """All slacks of the pose `x` in the working mode; those of singularities if `singular`."""
-    solution = mechanism.inverse(x)
+    solution, legs = mechanism.inverse(x), len(mechanism.working_mode)
     q = solution.components
     found = [
         Slack(f"leg {i} cannot reach (margin {{value}})", margin, margin, _reach(i))
-        for i, margin in enumerate(solution.margins, 1)
+        for i, margin in enumerate(solution.margins[:legs], 1)
     ]
+    reason = "the rods do not hold the tilt of the platform (margin {value})"
+    tilt = Limit("reach", "tilt", "hold of the rods on the tilt of the platform", "1", 0.0)
+    found += [Slack(reason, margin, margin, tilt) for margin in solution.margins[legs:]]
     size = mechanism.size
     found += _joint_slacks(mechanism, limits, q, size)
     found += _passive_slacks(mechanism, limits, q, x, size)
@@ -55,7 +58,6 @@ def slacks(
         return tuple(found)
     margins = singularity_margins(mechanism, q, x)
     least = limits.singularity_margin
-    legs = len(mechanism.working_mode)
     found += [
         Slack(
             f"leg {i} is stretched or folded (type 1 margin {{value}})",

@@ -50,7 +50,10 @@ CLOSED = 1e-12  #: residual of a closed loop, in squared loop lengths
 
 
 def reached(mechanism: AbstractMechanism, q: Scalars, start: Scalars) -> Scalars:
-    """Platform coordinates after the steps of (1) from `start`."""
+    """Platform coordinates after the steps of (1) from `start`, if the robot knows no other way."""
+    found = mechanism.near(q, start)
+    if found is not None:
+        return found
     scales = mechanism.scales()
     units = tuple(_LARGEST_STEP * scales.loops[0] / unit for unit in scales.platform)
 
@@ -85,7 +88,11 @@ def searched(mechanism: AbstractMechanism, q: Components, start: Components) -> 
 
 def _searched(mechanism: AbstractMechanism, q: Components, start: Components) -> PositionSolution:
     q = as_scalars(q)
-    x = reached(mechanism, q, tuple(start))
+    return judged(mechanism, q, reached(mechanism, q, tuple(start)))
+
+
+def judged(mechanism: AbstractMechanism, q: Components, x: Scalars) -> PositionSolution:
+    """`x` with the margin of type 2; -1 if loops are open."""
     margin = singularity_margins(mechanism, q, x).type2
     return PositionSolution(x, (where(gap(mechanism, q, x) < CLOSED, margin, -1.0),))
 

@@ -10,8 +10,6 @@ and believe it when it is silent.
 from collections.abc import Callable, Iterable
 
 import equinox as eqx
-import jax
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
@@ -25,8 +23,21 @@ from triskele.kinematics.velocity import (
     platform_motion,
     time_derivative,
 )
-from triskele.numerics import AnyArray, Scalar, Scalars, batch, minimum, solve, stacked
-from triskele.spatial.vectors import WORLD, Frame, cross, dot, poses_array, subtract
+from triskele.numerics import (
+    AnyArray,
+    Scalar,
+    Scalars,
+    batch,
+    full_like,
+    jvp,
+    minimum,
+    single,
+    solve,
+    spread,
+    stacked,
+    zeros_like,
+)
+from triskele.spatial.vectors import WORLD, Frame, cross, dot, subtract
 
 
 def random_poses(
@@ -74,7 +85,7 @@ def check_mechanism(
         worst = np.abs(ours - other).max() / size
         assert worst < tol, f"{name}: off by {worst:.1e}, more than {tol:.1e}"
     for pose in poses[:3]:
-        _check_joints(mechanism, jnp.asarray(pose), tol)
+        _check_joints(mechanism, pose, tol)
         _check_freedom(mechanism, pose)
 
 
@@ -121,7 +132,7 @@ def _motions(mechanism: AbstractMechanism, x: Scalars) -> Comparison:
     q = mechanism.inverse(x).components
     loops, _, platform = mechanism.scales()
     xd = tuple(
-        jnp.full_like(value, 1 + k / 3) * loops[0] / size
+        full_like(value, 1 + k / 3) * loops[0] / size
         for k, (value, size) in enumerate(zip(x, platform, strict=True))
     )
 
@@ -130,7 +141,7 @@ def _motions(mechanism: AbstractMechanism, x: Scalars) -> Comparison:
             tuple(value + t * rate for value, rate in zip(x, xd, strict=True))
         ).components
 
-    zero = jnp.zeros_like(x[0])
+    zero = zeros_like(x[0])
     velocity = time_derivative(along)
     acceleration = time_derivative(velocity)
     rates = joint_motion(mechanism, q, x, xd)
@@ -168,10 +179,10 @@ def _bodies(mechanism: AbstractMechanism, x: Scalars) -> Comparison:
 def _columns(function: Callable[[Scalars], Scalars], at: Scalars) -> list[Scalars]:
     """Columns of the Jacobian of `function`, one jvp each."""
     units = [
-        tuple(jnp.full_like(value, float(k == j)) for k, value in enumerate(at))
+        tuple(full_like(value, float(k == j)) for k, value in enumerate(at))
         for j in range(len(at))
     ]
-    return [jax.jvp(function, (at,), (unit,))[1] for unit in units]
+    return [jvp(function, (at,), (unit,))[1] for unit in units]
 
 
 def _flat(rows: Iterable[Iterable[Scalar]]) -> Scalars:
@@ -179,7 +190,7 @@ def _flat(rows: Iterable[Iterable[Scalar]]) -> Scalars:
 
 
 def _zeros(like: Scalars) -> Scalars:
-    return tuple(jnp.zeros_like(value) for value in like)
+    return tuple(zeros_like(value) for value in like)
 
 
 def _check_names(mechanism: AbstractMechanism) -> None:
@@ -221,7 +232,7 @@ def _check_freedom(mechanism: AbstractMechanism, x: Float[np.ndarray, " m"]) -> 
     )
 
 
-def _check_joints(mechanism: AbstractMechanism, x: Float[AnyArray, " m"], tol: float) -> None:
+def _check_joints(mechanism: AbstractMechanism, x: Float[np.ndarray, " m"], tol: float) -> None:
     """Bodies meet at their joints, and move only as the joints allow."""
     q = mechanism.inverse(x).value
     frames = dict(zip(mechanism.bodies, mechanism.body_poses(q, x), strict=True)) | {"base": WORLD}
@@ -273,18 +284,28 @@ def _check_drives(
 
 
 def _body_twists(
-    mechanism: AbstractMechanism, q: Float[AnyArray, " n"], x: Float[AnyArray, " m"]
+    mechanism: AbstractMechanism, q: Float[AnyArray, " n"], x: Float[np.ndarray, " m"]
 ) -> tuple[Float[np.ndarray, " six_bodies"], Float[np.ndarray, " n"]]:
     """Velocity (in loop lengths) and angular velocity of each body for some motion, and qd."""
-    qd = tuple(jnp.linspace(1.0, 2.0, q.size) / stacked(mechanism.scales().joints))
-    xd = platform_motion(mechanism, q, x, qd).velocity
+    qd = np.linspace(1.0, 2.0, q.size) / np.asarray(stacked(mechanism.scales().joints))
+    xd = np.asarray(stacked(platform_motion(mechanism, q, x, tuple(qd)).velocity))
     size = max(float(np.asarray(loop)) for loop in mechanism.scales().loops)
-    T, Td = jax.jvp(
-        lambda q, x: poses_array(mechanism.body_poses(q, x)),
-        (tuple(q), tuple(x)),
-        (qd, tuple(xd)),
+    T, Td = (
+        np.reshape(part, (-1, 4, 3)).swapaxes(-1, -2)
+        for part in single(eqx.Partial(_moving, mechanism))(q, x, qd, xd)
     )
-    spin = np.asarray(Td[:, :, :3] @ jnp.swapaxes(T[:, :, :3], -1, -2))
+    spin = Td[:, :, :3] @ T[:, :, :3].swapaxes(-1, -2)
     omega = np.stack([spin[:, 2, 1], spin[:, 0, 2], spin[:, 1, 0]], axis=1)
-    twists = np.concatenate([np.asarray(Td[:, :, 3]) / size, omega], axis=1).ravel()
-    return twists, np.asarray(stacked(qd))
+    return np.concatenate([Td[:, :, 3] / size, omega], axis=1).ravel(), qd
+
+
+def _moving(
+    mechanism: AbstractMechanism, q: Scalars, x: Scalars, qd: Scalars, xd: Scalars
+) -> tuple[Scalars, Scalars]:
+    """Poses of all bodies, axis by axis, and how they change."""
+
+    def poses(q: Scalars, x: Scalars) -> Scalars:
+        frames = mechanism.body_poses(q, x)
+        return tuple(spread(entry, x[0]) for frame in frames for axis in frame for entry in axis)
+
+    return jvp(poses, (q, x), (qd, xd))
