@@ -137,7 +137,7 @@ def names_of_machines():
 def names_in(path, names):
     """Words of `names` in the code of a module, and where; also those that they begin with."""
     stems = {stem for name in names if (stem := re.sub(r"\d.*$", "", name)) != name}
-    beginnings = {stem for stem in stems if len(stem) > 1} - {"motor_"}  # of `startswith`
+    beginnings = {stem for stem in stems if stem.endswith("_")} - {"motor_"}  # of `startswith`
     source = path.read_text(encoding="utf-8")
     lines = source.splitlines()
     for node in ast.walk(ast.parse(source)):

@@ -15,11 +15,12 @@ from triskele.kinematics.cycles import (
     check_motion,
     joint_motion_along,
     joint_sine,
+    largest_pick,
     pick_and_place,
     rating_cycle,
 )
 from triskele.kinematics.mechanism import Coordinate
-from triskele.kinematics.motion import line
+from triskele.kinematics.motion import RATED_LENGTH, line
 
 DELTAS = {  # z of a quarter above the floor of the workspace, and its diameter [m]
     "abb_irb360_1130": (-0.70, 1.13),
@@ -115,6 +116,21 @@ def test_a_pick_in_a_vertical_plane_is_that_of_space_seen_from_the_side():
     assert span(cycle, 1) == (-0.4, -0.375)
     with pytest.raises(InputError, match="The tool of two_axis_delta does not turn about z"):
         rating_cycle(plane, turn=1.0)
+
+
+@pytest.mark.parametrize("name", ["kossel_mini", "orthoglide"])
+def test_the_largest_pick_fits_and_a_millimetre_more_does_not(name):
+    robot = load(name)
+    length = largest_pick(robot)
+    assert 0.1 < length < RATED_LENGTH
+    for longer in (0.0, 1e-3):
+        way = length + longer
+        pick = pick_and_place(robot, length=way, height=way * 25 / 305, rate=100)
+        if longer:
+            with pytest.raises(OutOfReach):
+                check_motion(build(robot), robot.limits, pick)
+        else:
+            check_motion(build(robot), robot.limits, pick)
 
 
 def test_a_plane_that_stands_has_its_height_by_gravity():

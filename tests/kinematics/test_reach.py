@@ -10,7 +10,7 @@ from triskele.errors import OutOfReach
 from triskele.kinematics.build import build
 from triskele.kinematics.delta import Delta
 from triskele.kinematics.prs import Prs
-from triskele.kinematics.reach import check_reach, slack, slacks, worst_slack
+from triskele.kinematics.reach import check_reach, moving_alike, slack, slacks, worst_slack
 from triskele.kinematics.singularity import singularity_margins
 from triskele.numerics import batch
 
@@ -163,3 +163,16 @@ def test_the_least_slack_comes_in_batches_and_repeats_every_third_of_a_turn():
     assert np.allclose(room(poses), room(turned), atol=1e-12)
     alone = [float(slack(TRIANGLE, limits, tuple(pose), guaranteed=True)) for pose in poses[:5]]
     assert np.allclose(room(poses)[:5], alone, atol=1e-14)
+
+
+def test_angles_that_turn_alike_are_blamed_and_not_the_robot():
+    """R = Rz(c) Ry(b) Rx(a) with b = 90 degrees depends on a - c alone."""
+    hexapod = build(load("stewart_6ups"))
+    home = np.array([float(value) for value in hexapod.home()])
+    tilted = home + np.pi / 2 * np.eye(6)[4]
+    assert moving_alike(hexapod, home) == ()
+    assert moving_alike(hexapod, tilted) == ("a", "c")
+    assert worst_slack(hexapod, Limits(singularity_margin=0.0), tilted) == (
+        "a and c move the platform alike there, whatever the robot (type 2 margin 0)"
+    )
+    assert moving_alike(IRB, np.array([0.1, 0.2, -1.0, 0.3])) == ()

@@ -20,7 +20,7 @@ from triskele.cli.output import (
 )
 from triskele.cli.payloads import Carried, CarriedCentre, CarriedInertia, carried_payload
 from triskele.cli.shapes import Asked, gathered, option, route, routed
-from triskele.errors import InputError, UnknownName, did_you_mean
+from triskele.errors import InputError, OutOfReach, UnknownName, did_you_mean
 
 if TYPE_CHECKING:
     from triskele.description.schema import Payload, Robot
@@ -125,6 +125,21 @@ def plan(
     note_assumptions(_facts(task), robot)
 
 
+def _smaller_cycle(robot: "Robot", name: str) -> str:
+    """What to do where the rated cycle does not fit."""
+    from triskele.kinematics.cycles import largest_pick
+    from triskele.kinematics.motion import RATED_HEIGHT, RATED_LENGTH
+
+    length = 1e3 * largest_pick(robot)
+    if not length:
+        return "No smaller cycle of this shape fits there either."
+    height = length * RATED_HEIGHT / RATED_LENGTH
+    return (
+        f"Of this shape {length:.0f} mm across fit: triskele plan {name} --path "
+        f"pick-and-place --length {length:.0f}mm --height {height:.3g}mm."
+    )
+
+
 @_ordered
 def rate(
     robot: RobotName,
@@ -149,7 +164,10 @@ def rate(
     from triskele.kinematics.path import Rounded
 
     assert isinstance(there, Rounded), "the cycle runs along way-points"
-    legs = _planned(task, [there, there.reversed()])
+    try:
+        legs = _planned(task, [there, there.reversed()])
+    except OutOfReach as error:
+        raise OutOfReach(f"{error} {_smaller_cycle(task.robot, robot)}") from error
     files = _drawn(task, legs, table, drawing)
     data = {"path": "rating-cycle", **_summary(task, legs)}
     _write(*files, table, drawing)

@@ -5,6 +5,7 @@ they cross along y, or the other length of a plane. They are where the robot wor
 its guaranteed workspace, a quarter above the floor, if the file has one, else about home.
 """
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -25,7 +26,7 @@ from triskele.kinematics.coordinates import (
     vertical,
 )
 from triskele.kinematics.mechanism import AbstractMechanism
-from triskele.kinematics.motion import Motion, Real
+from triskele.kinematics.motion import RATED_HEIGHT, RATED_LENGTH, Motion, Real
 from triskele.kinematics.path import Rounded, positive
 from triskele.kinematics.reach import slack, worst_slack
 from triskele.kinematics.velocity import joint_motion, platform_motion
@@ -89,7 +90,7 @@ def rating_cycle(
     mechanism = build(robot)
     coordinates, up = mechanism.platform_coordinates, lifted(robot, mechanism)
     start = _pick_level(robot, mechanism, up, level)
-    start[across(coordinates, up)] -= 0.305 / 2
+    start[across(coordinates, up)] -= RATED_LENGTH / 2
     return motions.rating_cycle(
         start,
         duration=duration,
@@ -100,6 +101,29 @@ def rating_cycle(
         turned=turned(robot, mechanism, up) if turn else None,
         coordinates=coordinates,
     )
+
+
+def largest_pick(robot: Robot, shape: float = RATED_HEIGHT / RATED_LENGTH) -> float:
+    """How long a pick-and-place `shape` times as high may be within the reach [m], in whole mm.
+
+    About where picks are by themselves; 0 if not even a millimetre fits.
+    """
+    mechanism = build(robot)
+
+    def fits(millimetres: int) -> bool:
+        length = 1e-3 * millimetres
+        motion = pick_and_place(robot, length=length, height=shape * length, rate=100)
+        try:
+            check_motion(mechanism, robot.limits, motion)
+        except OutOfReach:
+            return False
+        return True
+
+    low, high = 0, math.ceil(1e3 * float(np.asarray(mechanism.size)))
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if fits(middle) else (low, middle)
+    return 1e-3 * low
 
 
 def lifted(robot: Robot, mechanism: AbstractMechanism) -> str:

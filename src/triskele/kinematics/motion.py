@@ -72,6 +72,7 @@ Position = Callable[[Scalar], Numeric[AnyArray, " m"]]
 Real = float | int
 
 MOST_SAMPLES = 5_000_000
+RATED_LENGTH, RATED_HEIGHT = 0.305, 0.025  #: of the cycle of data sheets [m]
 _USUAL = ("x", "y", "z", "a", "b", "c", "psi", "theta")  # columns of a table that says no more
 _RATES = ("", "/s", "/s^2", "/s^3")
 
@@ -468,8 +469,8 @@ def rating_cycle(
     direction: Numbers | None = None,
     *,
     duration: Real,
-    length: Real = 0.305,
-    height: Real = 0.025,
+    length: Real = RATED_LENGTH,
+    height: Real = RATED_HEIGHT,
     turn: Real = 0.0,
     radius: Real | None = None,
     cycles: int = 1,

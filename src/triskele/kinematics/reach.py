@@ -20,6 +20,11 @@ from triskele.kinematics.mechanism import AbstractMechanism
 from triskele.kinematics.singularity import singularity_margins
 from triskele.numerics import AnyArray, Components, Scalar, Scalars, atan2, minimum, safe_sqrt
 
+_PLATFORM = "platform"  #: part of the limit of type 2
+_ROUNDING = 1e-9  #: of a margin
+_STEP = 1e-5  #: of coordinates, in sizes of the robot
+_ALIKE = 0.05  #: least motion of the platform, as a part of the largest, of independent coordinates
+
 
 class Slack(NamedTuple):
     """Room left under one limit, and the sentence for when there is none."""
@@ -69,7 +74,7 @@ def slacks(
     ]
     m = margins.type2
     reason = "the platform loses stiffness (type 2 margin {value})"
-    limit = _singular(limits, "platform", "type 2 margin of the platform")
+    limit = _singular(limits, _PLATFORM, "type 2 margin of the platform")
     found.append(Slack(reason, m - least, m, limit))
     return tuple(found)
 
@@ -100,7 +105,40 @@ def worst_slack(
     worst = nearest_limit(mechanism, limits, x)
     if float(np.asarray(worst.room)) >= 0:
         return None
-    return worst.reason.format(value=shown_room(worst.value, worst.limit.unit))
+    shown = shown_room(worst.value, worst.limit.unit)
+    loose = worst.limit.identity == _singular(limits, _PLATFORM, "").identity
+    if loose and float(np.asarray(worst.value)) > -_ROUNDING:  # not beyond a loose pose
+        alike = " and ".join(moving_alike(mechanism, x))
+        if alike:
+            return (
+                f"{alike} move the platform alike there, whatever the robot (type 2 margin {shown})"
+            )
+    return worst.reason.format(value=shown)
+
+
+def moving_alike(mechanism: AbstractMechanism, x: Float[AnyArray, " m"]) -> tuple[str, ...]:
+    """Coordinates that describe one motion twice near `x`; none where all move the platform apart.
+
+    So do angles about axes that coincide, as the first and the last of three do where the middle
+    one is 90 degrees: the description is singular there, not the robot.
+    """
+    size = float(np.asarray(mechanism.size))
+    units = np.array([float(np.asarray(unit)) for unit in mechanism.scales().platform])
+
+    def pose(moved: np.ndarray) -> np.ndarray:
+        at = tuple(moved.tolist())
+        bodies = mechanism.body_poses(mechanism.inverse(at).components, at)
+        frames = mechanism.platform_pose(at), bodies[mechanism.bodies.index(mechanism.carrier)]
+        parts = [(np.asarray(T.p, float), size * np.asarray(T[:3], float)) for T in frames]
+        return np.concatenate([part.ravel() for pair in parts for part in pair])
+
+    steps = np.diag(_STEP * size / units)
+    ahead, behind = (np.stack([pose(np.asarray(x) + sign * s) for s in steps]) for sign in (1, -1))
+    _, sizes, directions = np.linalg.svd((ahead - behind).T)
+    if sizes[-1] > _ALIKE * sizes[0]:
+        return ()
+    names = (c.name for c in mechanism.platform_coordinates)
+    return tuple(name for name, part in zip(names, directions[-1], strict=True) if abs(part) > 0.1)
 
 
 def nearest_limit(mechanism: AbstractMechanism, limits: Limits, x: Float[AnyArray, " m"]) -> Slack:
