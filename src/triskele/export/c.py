@@ -8,10 +8,12 @@ what is computed is checked before it is given.
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from string import Template
 from typing import NamedTuple
 
 import numpy as np
 
+from triskele.export import c_parts
 from triskele.export.functions import Function
 from triskele.export.golden import Golden
 from triskele.programs.program import Type
@@ -43,69 +45,19 @@ REALS = {
 }
 
 
-def _functions(real: Real) -> dict[str, str]:
-    """Functions that statements call."""
-    R, f = "REAL", real.suffix
+def _filled(text: str, real: Real, **more: str) -> str:
+    """A text of `c_parts.py` for numbers of this type."""
     number = _number(real)
-    return {
-        "away": f"""\
-/* A divisor, kept away from zero. */
-static {R} away({R} b)
-{{
-    return (fabs{real.call}(b) < {number(real.tiny)}) ? {number(real.tiny)} : b;
-}}""",
-        "whole_below": f"""\
-/* The greatest whole number that is not greater. */
-static {R} whole_below({R} a)
-{{
-    {R} whole = a;
-    if (fabs{real.call}(a) < {number(real.no_fraction)})
-    {{
-        whole = ({R})(({real.whole})a);
-        if (whole > a)
-        {{
-            whole -= 1.0{f};
-        }}
-    }}
-    return whole;
-}}""",
-        "nearest": f"""\
-/* The nearest whole number. */
-static {R} nearest({R} a)
-{{
-    return whole_below(a + 0.5{f});
-}}""",
-        "power_of_two": f"""\
-/* 2^k for a whole k, exactly; 0 or the largest beyond the range of the type. */
-static {R} power_of_two({R} k)
-{{
-    {R} power = 1.0{f};
-    int32_t left = 0;
-    if (fabs{real.call}(k) < 1100.0{f})
-    {{
-        left = (int32_t)k;
-    }}
-    while (left >= 24)
-    {{
-        power *= 16777216.0{f};
-        left -= 24;
-    }}
-    while (left <= -24)
-    {{
-        power *= 5.9604644775390625e-08{f};
-        left += 24;
-    }}
-    if (left >= 0)
-    {{
-        power *= ({R})((uint32_t)1U << (uint32_t)left);
-    }}
-    else
-    {{
-        power /= ({R})((uint32_t)1U << (uint32_t)(-left));
-    }}
-    return power;
-}}""",
-    }
+    return Template(text).substitute(
+        f=real.suffix,
+        call=real.call,
+        whole=real.whole,
+        tiny=number(real.tiny),
+        no_fraction=number(real.no_fraction),
+        largest=number(real.largest),
+        largest_input=number(LARGEST_INPUT),
+        **more,
+    )
 
 
 def _number(real: Real) -> Callable[[float], str]:
@@ -134,6 +86,7 @@ def _statement(kind: Type, name: str, value: str) -> str:
 
 def dialect(real: Real) -> Dialect:
     """C with numbers of this type."""
+    functions = {name: _filled(text, real) for name, text in c_parts.FUNCTIONS.items()}
     forms = INFIX | {
         "abs": f"fabs{real.call}({{}})",
         "sqrt": f"sqrt{real.call}({{}})",
@@ -145,7 +98,7 @@ def dialect(real: Real) -> Dialect:
         "min": "({0} < {1}) ? {0} : {1}",
         "max": "({0} > {1}) ? {0} : {1}",
     }
-    return Dialect(forms, _number(real), ("false", "true"), _statement, _functions(real))
+    return Dialect(forms, _number(real), ("false", "true"), _statement, functions)
 
 
 class Names(NamedTuple):
@@ -283,7 +236,9 @@ def _source(names: Names, real: Real, functions: Sequence[Function]) -> Iterator
     for name, body in words.functions.items():
         if name in called:
             yield from (body, "")
-    yield from _guards(names, real, any(function.limits for function in functions))
+    yield _filled(c_parts.GUARDS, real, macro=names.macro)
+    if any(function.limits for function in functions):
+        yield c_parts.LARGEST
     for function, text in zip(functions, texts, strict=True):
         groups = [f"const REAL {group.name}[{len(group.ports)}]" for group in function.inputs]
         yield f"static void {function.name}_law("
@@ -302,85 +257,6 @@ def _input(function: Function, k: int) -> str:
     first = next(i for i, (other, _) in enumerate(function.places) if other is group)
     assert k - first == place
     return f"{group.name}[{place}]"
-
-
-def _guards(names: Names, real: Real, limited: bool) -> Iterator[str]:
-    """Functions that check what goes in and what comes out."""
-    M, f, call = names.macro, real.suffix, real.call
-    yield f"""\
-/* Whether all numbers are finite and of a size that can be computed with. */
-static bool usable(const REAL *values, int32_t count)
-{{
-    bool good = true;
-    for (int32_t k = 0; k < count; ++k)
-    {{
-        if (!(fabs{call}(values[k]) <= {LARGEST_INPUT!r}{f}))
-        {{
-            good = false;
-        }}
-    }}
-    return good;
-}}
-
-/* No result: zeros, and margins of -1. */
-static void nothing(REAL *out, int32_t count, int32_t margins)
-{{
-    for (int32_t k = 0; k < count; ++k)
-    {{
-        out[k] = (k < (count - margins)) ? 0.0{f} : -1.0{f};
-    }}
-}}
-
-/* The status of a result, whose margins stand last; what is not finite is replaced. */
-static int32_t judged(REAL *out, int32_t count, int32_t margins)
-{{
-    const int32_t first = count - margins;
-    int32_t status = {M}_OK;
-    bool lost = false;
-    for (int32_t k = 0; k < count; ++k)
-    {{
-        if (!(fabs{call}(out[k]) <= {_number(real)(real.largest)}))
-        {{
-            lost = true;
-            out[k] = (k < first) ? 0.0{f} : -1.0{f};
-        }}
-        if ((k >= first) && (out[k] < 0.0{f}))
-        {{
-            status = {M}_OUT_OF_REACH;
-        }}
-    }}
-    if (lost && (status == {M}_OK))
-    {{
-        status = {M}_NO_RESULT;
-        nothing(out, count, margins);
-    }}
-    return status;
-}}
-
-static void copied(const REAL *from, REAL *to, int32_t count)
-{{
-    for (int32_t k = 0; k < count; ++k)
-    {{
-        to[k] = from[k];
-    }}
-}}
-"""
-    if limited:
-        yield """\
-/* Where the largest number stands. */
-static int32_t largest(const REAL *values, int32_t count)
-{
-    int32_t place = 0;
-    for (int32_t k = 1; k < count; ++k)
-    {
-        if (values[k] > values[place])
-        {
-            place = k;
-        }
-    }
-    return place;
-}
-"""
 
 
 def _wrapper(names: Names, function: Function, count: int) -> Iterator[str]:
@@ -451,58 +327,20 @@ def _golden(
 def _selftest(
     names: Names, real: Real, functions: Sequence[tuple[Function, Golden]]
 ) -> Iterator[str]:
-    R = f"{names.robot}_real"
     yield from comment([
         "Self-test on the target: returns how many golden vectors fail; 0 is right.",
         "It needs no operating system. `report`, if it is not null, is called for each failure.",
         f"With {names.macro}_SELFTEST_MAIN defined, `main` runs it.",
     ])  # fmt: skip
-    yield f'#include "{names.robot}_golden.h"'
-    yield f"""
-#include <math.h>
-#include <stddef.h>
-
-typedef void (*{names.robot}_report)(const char *function, int32_t vector);
-int32_t {names.robot}_selftest({names.robot}_report report);
-
-static int32_t failed(
-    const {R} *found, const {R} *wanted, const {R} *tolerance, int32_t count, int32_t compared)
-{{
-    int32_t bad = 0;
-    for (int32_t k = 0; k < count; ++k)
-    {{
-        const {R} error = fabs{real.call}(found[k] - wanted[k]);
-        if (!(fabs{real.call}(found[k]) <= {_number(real)(real.largest)}))
-        {{
-            bad = 1;
-        }}
-        else if ((compared != 0) && !(error <= tolerance[k]))
-        {{
-            bad = 1;
-        }}
-        else
-        {{
-            /* as it should be */
-        }}
-    }}
-    return bad;
-}}
-"""
+    yield from (f'#include "{names.robot}_golden.h"', "")
+    yield _filled(c_parts.COMPARED, real, robot=names.robot)
     for function, golden in functions:
         yield from _test(names, real, function, golden)
     yield f"int32_t {names.robot}_selftest({names.robot}_report report)"
-    yield "{"
-    yield "    int32_t failures = 0;"
+    yield from ("{", "    int32_t failures = 0;")
     yield from (f"    failures += test_{function.name}(report);" for function, _ in functions)
-    yield "    return failures;"
-    yield "}"
-    yield f"""
-#ifdef {names.macro}_SELFTEST_MAIN
-int main(void)
-{{
-    return ({names.robot}_selftest(NULL) == 0) ? 0 : 1;
-}}
-#endif"""
+    yield from ("    return failures;", "}", "")
+    yield _filled(c_parts.MAIN, real, robot=names.robot, macro=names.macro)
 
 
 def _test(names: Names, real: Real, function: Function, golden: Golden) -> Iterator[str]:
