@@ -53,6 +53,7 @@ def test_limits_are_those_of_the_plan_with_its_margins():
 
 
 def test_nothing_but_text_changes_where_all_limits_have_one_name(monkeypatch):
+    assert len({item.limit.label for item in shown().uses}) > 9  # made before names change
     for table in (stated._OF_DRIVES, stated._OF_BEARINGS, stated._OF_FLANGE):
         for key, (*field, _, unit) in dict(table).items():
             monkeypatch.setitem(table, key, (*field, "limit", unit))
