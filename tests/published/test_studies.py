@@ -6,6 +6,7 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
+from study_checks import assert_complete
 
 from triskele.studies.catalogue import NUMBERINGS, STUDIES
 from triskele.studies.study import Check
@@ -73,3 +74,17 @@ def test_every_paper_has_its_tables_and_figures_counted():
     assert set(NUMBERINGS) == {entry.paper for entry in STUDIES.values()}
     counts = {paper.split()[0]: (n.tables, n.figures) for paper, n in NUMBERINGS.items()}
     assert sorted(counts.values()) == [(1, 9), (2, 6), (2, 13), (3, 16), (4, 17)]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    "name",
+    [
+        "rigid_delta",
+        pytest.param("d3s800", marks=pytest.mark.slow),
+        pytest.param("compliant_3prs", marks=pytest.mark.slow),
+    ],
+)
+def test_studies_that_no_other_test_runs_are_complete(name):
+    module = import_module(STUDIES[name].module)
+    assert_complete(module, module.run())

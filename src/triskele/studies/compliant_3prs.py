@@ -67,7 +67,10 @@ CHECKS = {
         "second program", "1 %", _TESTS + "test_motors_of_the_lift"
     ),
     f"{_LIFT}, as printed, errors": Check(
-        "second program", "3 %", _TESTS + "test_extremes_of_the_lift"
+        "second program", "2 %", _TESTS + "test_extremes_of_the_lift"
+    ),
+    f"{_LIFT}, as printed, height": Check(
+        "second program", "3 %", _TESTS + "test_the_platform_of_the_lift"
     ),
     f"{_LIFT}, a tenth, {_WAVE}": Check("second program", "1 %", _TESTS + "test_another_rotor"),
     f"{_TURNING}, as printed, {_WAVE}": Check(
@@ -236,7 +239,7 @@ def _modes() -> list[Finding]:
 def _tested(test: str, rotor: str, found: Steady) -> list[Finding]:
     wave = CHECKS[f"{test}, {rotor}, {_WAVE}"]
     errors = CHECKS.get(f"{test}, {rotor}, errors", UNCHECKED)
-    height = errors if test == _LIFT else UNCHECKED
+    height = CHECKS.get(f"{test}, {rotor}, height", UNCHECKED)
     rows = (
         ("fundamental of motor angle 1", "rad", found.angle, wave),
         ("fundamental of motor torque 1", "mN m", 1e3 * found.torque, wave),

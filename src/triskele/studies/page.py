@@ -19,7 +19,7 @@ from triskele.reports.page import (
     paragraph,
     table,
 )
-from triskele.studies.catalogue import Entry
+from triskele.studies.catalogue import NUMBERINGS, Entry
 from triskele.studies.compared import (
     COMPARED,
     checks,
@@ -132,18 +132,20 @@ def _section(study: Study, entry: Entry) -> list[str]:
         )
         if tests
         else "",
-        *_exhibits(study),
+        *_exhibits(study, entry),
         *_assumptions(study),
     ]
 
 
-def _exhibits(study: Study) -> list[str]:
-    """Tables and figures of the paper."""
+def _exhibits(study: Study, entry: Entry) -> list[str]:
+    """Tables and figures of the paper that belong to this study."""
     if not study.exhibits:
         return []
+    counted = NUMBERINGS.get(entry.paper)
     rows = [(item.label, item.shows, place(item)) for item in study.exhibits]
     return [
         heading("Tables and figures of the paper", 3),
+        paragraph(f"Counted by the {counted.source}.", "quiet") if counted else "",
         table(("paper", "shows", "here"), rows),
     ]
 

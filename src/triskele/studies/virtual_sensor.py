@@ -365,7 +365,9 @@ def _largest(truth: Truth, sensed: Sensed, errors: Errors) -> tuple[Finding, ...
     for (axis, claimed), ours in zip(_CLAIMED_TOOL.items(), 1e6 * found["tool"], strict=True):
         what = f"its tool position on a Delta, error along {axis}"
         verdict = _within(ours, claimed)
-        rows.append(_finding(what, "um", claimed, float(ours), CHECKS["tool"], verdict, _SHORTER))
+        rows.append(
+            _finding(what, "um", claimed, float(ours), CHECKS["largest"], verdict, _SHORTER)
+        )
     what = "its tool position on a Delta, error in space"
     rows.append(_finding(what, "um", None, 1e6 * errors.tool, CHECKS["tool"], reason=_SHORTER))
     return tuple(rows)
