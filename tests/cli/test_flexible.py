@@ -57,7 +57,7 @@ def test_modes_prints_frequencies_ways_and_sag(cli, files):
     assert {row[3] for row in rows} <= {"x", "y", "z", "about x", "about y", "about z", "links"}
     assert all(50 < float(row[4]) < 100 for row in rows)  # a heavy platform on light links
     assert all(sum(map(float, row[4:])) == pytest.approx(100, abs=0.16) for row in rows)
-    assert "motors held, gears rigid: the file has no coupling_stiffness" in result.out
+    assert "drives: clamped; motors held, gears rigid (the file has no coupling_sti" in result.out
     assert "sag under its weight: 0.844, 0.000, -25.537 mm" in result.out
     assert "assumed: " in result.err
     assert max(map(len, result.out.splitlines())) <= 100
@@ -160,10 +160,45 @@ def test_a_payload_changes_the_modes_and_condensing_the_unknowns(cli):
     assert lowest("--elements", "2", "--keep", "0")[1] == unknowns
 
 
-def test_rods_in_pairs_have_modes_too(cli):
-    data = loads(succeeds(cli("modes", "abb_irb360_6_1600", "--payload", "plate", "--json")).out)
-    assert len(data["modes"]) == 8
-    assert 5 < data["modes"][0]["frequency"] < 200
+def test_servos_of_the_file_are_in_modes(cli):
+    """Of a robot with rods in pairs; on its servos it swings at 10 Hz, and at 65 Hz clamped."""
+    irb = ("modes", "abb_irb360_6_1600", "--count", "5")
+    data = loads(succeeds(cli(*irb, "--payload", "plate", "--json")).out)
+    assert len(data["modes"]) == 5
+    assert data["drives"] == "servo"
+    assert 5 < data["modes"][0]["frequency"] < 15
+    assert data["servo"]["damping"] == {"value": [pytest.approx(136.125)] * 3, "unit": "N m s/rad"}
+    assert all(-1e-9 < mode["damping_ratio"] < 1 for mode in data["modes"])
+    assert all(sum(m["shares"].values()) == pytest.approx(1, abs=1e-6) for m in data["modes"])
+    shown = succeeds(cli(*irb))
+    assert re.search(r"(?m)^ +1 +10\.\d+ +64\.\d+ +88\.\d+ +z ", shown.out)
+    assert "drives: servo of 8168 N m/rad and 136.1 N m s/rad at the arms; gears rigid" in shown.out
+    assert re.search(r"(?m)^without a swing fade at 1/s: 32\.\d", shown.out)
+    assert "control.velocity_gain" in shown.err or "more, see" in shown.err
+    held = succeeds(cli(*irb, "--drives", "clamped")).out
+    assert "drives: clamped; motors held, gears rigid (as asked)" in held
+    assert re.search(r"(?m)^ +1 +65\.\d+ +41\d\.\d+ +links", held)
+
+
+@pytest.mark.parametrize(
+    ("command", "sentence"),
+    [
+        (("modes", KUO, "--drives", "servo"), "has no 'control', which a drive held by its servo"),
+        (("modes", KUO, "--drives", "geared"), "has no 'motors.drives.coupling_stiffness', which"),
+        (("modes", KUO, "--drives", "soft"), "drives is 'soft'."),
+        (("modes", "par4", "--drives", "servo"), "--drives is for links that bend"),
+        (
+            ("modes", "abb_irb360_6_1600", "--sensitivity", "1"),
+            "for motors that are held; add --dr",
+        ),
+        (("vibrate", KUO, *SHORT, "--feed", "velocity"), "for servos; the drives here are clamped"),
+        (("vibrate", "abb_irb360_6_1600", "--feed", "speed"), "--feed: there is no 'speed'"),
+    ],
+)
+def test_drives_that_cannot_be_are_refused(cli, command, sentence):
+    result = cli(*command)
+    assert result.code == 2
+    assert sentence in " ".join(result.err.split())
 
 
 @pytest.mark.long
@@ -180,7 +215,7 @@ def test_gears_of_the_file_are_in_modes(cli, tmp_path):
     assert sorted(shares) == ["arms", "gears", "platform", "rods"]
     assert sum(shares.values()) == pytest.approx(1, abs=1e-6)
     shown = cli("modes", "geared_delta", "--count", "3")
-    assert "motors held, gears of 34375 N m/rad at the arms" in shown.out
+    assert "drives: geared; motors held, gears of 3.438e+04 N m/rad at the arms" in shown.out
     assert "motors.drives.coupling_stiffness" in shown.err or "more, see" in shown.err
 
 

@@ -4,7 +4,7 @@ import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from soft_gears import geared
+from soft_gears import geared, with_control
 
 from triskele.description.load import load
 from triskele.description.schema import Payload
@@ -111,7 +111,8 @@ def shares_of(robot, rng, spread, height):
     x = rng.uniform(-spread, spread, 3) + np.array([0, 0, height])
     x = [*x, *rng.uniform(-3, 3, len(robot.mechanism.platform_coordinates) - 3)]
     found = modes(robot, x, count=12)
-    of_platform = np.einsum("ka,ab,kb->k", found.platform, found.inertia, found.platform)
+    both = (found.platform, found.later[:6].T)
+    of_platform = sum(np.einsum("ka,ab,kb->k", part, found.inertia, part) for part in both)
     return energies(robot, found).shares, found.shares, of_platform
 
 
@@ -123,11 +124,16 @@ def shares_of(robot, rng, spread, height):
         (flexible(IRB, elements=2, kept_modes=2), 0.2, -0.95),
         (geared("omron_mini_delta_platens"), 0.08, -0.36),
         (geared("flexible_delta", elements=2), 0.1, -0.58),
+        (flexible(IRB, drives="servo"), 0.2, -0.95),
+        (flexible(with_control(), drives="servo"), 0.15, -0.65),
     ],
-    ids=["beams", "pairs", "gears under rigid arms", "gears under beams"],
+    ids=["beams", "pairs", "gears, rigid arms", "gears, beams", "servo", "servo, gears, beams"],
 )
 def test_shares_of_all_bodies_are_the_whole_energy(robot, spread, height):
-    """At 250 poses with 250 payloads each: no part is negative, nor more than all."""
+    """At 250 poses with 250 payloads each: no part is negative, nor more than all.
+
+    With servos, the mean energy over a period, and that of the motors.
+    """
     rng = np.random.default_rng(22)
     bodies, axes, platform = (
         np.array(part)

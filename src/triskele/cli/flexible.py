@@ -23,7 +23,7 @@ from triskele.cli.output import (
 from triskele.cli.payloads import Carried, CarriedCentre, CarriedInertia, carried_payload
 from triskele.cli.poses import At, pose_at
 from triskele.cli.shapes import Asked, gathered, made, option, shaped
-from triskele.errors import InputError
+from triskele.errors import InputError, UnknownName, did_you_mean
 from triskele.units import display
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from triskele.flexible.assembly import Damping
     from triskele.flexible.response import Response
     from triskele.flexible.robot import FlexibleRobot
+    from triskele.flexible.servo import Feed
     from triskele.flexible.settling import Settling
     from triskele.flexible.shaping import Trial
     from triskele.kinematics.motion import Motion
@@ -51,6 +52,9 @@ _MODEL = {
     "family": Annotated[str | None, option("linear/cubic or cubic/quintic.", "linear/cubic")],
     "timoshenko": Annotated[bool | None, typer.Option("--timoshenko", help="Beams that shear.")],
     "keep": Annotated[int | None, _count("Modes of each link kept beside its ends.", "all")],
+    "drives": Annotated[
+        str | None, option("What gives way: clamped, geared or servo.", "as the file has them")
+    ],
 }
 Model = Mapping[str, object]
 Out = Annotated[
@@ -58,6 +62,7 @@ Out = Annotated[
 ]
 Drawing = Annotated[Path | None, typer.Option(help="Write a figure as well.")]
 _ALL = (*TABLES, ".json")
+_FEEDS = ("velocity", "torque")
 _FACTS = ("geometry", "bodies", "sections", "materials", "flexures", "gravity")
 _NEVER = 1e9  #: [s], in a table
 _SMALL, _SEEN = 0.05, 0.1  #: what is left out and warned of, of a deviation and the tolerance
@@ -71,6 +76,7 @@ Along = Annotated[str | None, option("Kind of motion (see `motion --help`), or a
 Kind = Annotated[str, typer.Option(help="Kind of motion (see `motion --help`), or a table.")]
 Ratio = Annotated[str | None, option("Ratio, of the lowest six modes.", "of the material, or 0")]
 Level = Annotated[str | None, option("Height z of the map [m].", "home")]
+Fed = Annotated[str | None, option("Fed to servos: velocity, torque; as velocity,torque.", "none")]
 Film = Annotated[Path | None, typer.Option(help="Write the bent robot in pictures (.npz).")]
 
 
@@ -103,9 +109,9 @@ def modes(
 ) -> None:
     """Natural frequencies and mode shapes of a robot with elastic parts.
 
-    Of a Delta with cross-sections those of its bending links, motors held. Of any other robot
-    those of couplings, rods and flexures: with motors locked, and with drives free where flexures
-    hold the platform.
+    Of a Delta with cross-sections those of its bending links, on its gears and servos. Of any other
+    robot those of couplings, rods and flexures: with motors locked, and with drives free where
+    flexures hold the platform.
 
     Example: triskele modes flexible_delta --at 0.1 0 -0.5
     """
@@ -149,6 +155,7 @@ def vibrate(
     compare: Annotated[bool, _flag("compare", "Slower and shaped motions beside it.")] = False,
     animation: Film = None,
     enlarged: Annotated[str | None, option("Deflections in --animation, times.", "1")] = None,
+    feed: Fed = None,
     options: "Mapping[str, str | int]" = {},  # noqa: B006 (replaced by `shaped`)
     model: "Model" = {},  # noqa: B006 (replaced by `_modelled`)
     json: AsJson = False,
@@ -172,11 +179,12 @@ def vibrate(
     asked = _Asked(Asked(*built(robot), options), model, 6, False)
     samples = _reached(asked, made(asked.asked, motion))
     flexible = asked.model_of()
-    damped = _damping(asked, flexible, samples, damping)
+    damped, fed = _damping(asked, flexible, samples, damping), _fed(asked, flexible, feed)
     if compare:
-        data, show = _compared(asked, flexible, motion, damped, within, table, drawing)
+        data, show = _compared(asked, flexible, motion, damped, fed, within, table, drawing)
     else:
-        found = _integrated(flexible, samples, damped, method, steady=steady, stiffened=stiffened)
+        common = {"damping": damped, "stiffened": stiffened, "feed": fed(samples)}
+        found = _integrated(flexible, samples, common, method, steady=steady)
         data, show = _responded(asked, found, within, table, drawing, steady=steady)
         _filmed(found, film, scale)
     give({"robot": asked.robot.name, **data}, None, json, show)
@@ -212,7 +220,22 @@ class _Asked(NamedTuple):
             family=str(given.get("family", "linear/cubic")),
             slender=not given.get("timoshenko", False),
             kept_modes=given.get("keep"),  # pyright: ignore[reportArgumentType]
+            drives=self.drives,
         )
+
+    @property
+    def drives(self) -> str:
+        """What gives way in the drives: as asked, or as the file has them."""
+        from triskele.flexible.robot import stated_drives
+        from triskele.laws.drives import drives
+
+        given = self.model.get("drives")
+        if given is None:
+            return stated_drives(self.robot)
+        if given == "geared":
+            for drive in drives(self.robot, self.asked.mechanism)[:3]:
+                self.robot.require(f"{drive.place}.coupling_stiffness", "--drives geared")
+        return str(given)
 
     @property
     def bends(self) -> bool:
@@ -223,12 +246,15 @@ class _Asked(NamedTuple):
 
     @property
     def facts(self) -> tuple[str, ...]:
-        """Tables of the file that count; motors hold, unless they are soft."""
+        """Tables of the file that count."""
         from triskele.laws.drives import drives
 
         own = drives(self.robot, self.asked.mechanism)
-        soft = any(drive.stiffness is not None for drive in own)
-        return (*_FACTS, "motors") if soft or not self.bends else _FACTS
+        geared = ("motors",) if any(drive.stiffness is not None for drive in own) else ()
+        if not self.bends:
+            return (*_FACTS, "motors")
+        more = {"clamped": (), "geared": geared, "servo": ("motors", "control", "friction")}
+        return (*_FACTS, *more.get(self.drives, ()))
 
     def pose(self, at: str | None) -> "AnyArray":
         """The pose asked for, within reach."""
@@ -257,20 +283,26 @@ def _single(
     found = found_by.modes(model, x, count=asked.most, loaded=asked.loaded)
     hanging = found_by.sag(model, x)
     w, moving = np.asarray(found.frequencies), found_by.energies(model, found)
+    if found.grows:
+        note("warning: the loop of servos, gears and links is unstable here; something grows")
     data: dict[str, object] = {
         "pose": np.asarray(x).tolist(),
         "unknowns": model.unknowns,
-        "gears": None if model.gears is None else np.asarray(model.gears.stiffness).tolist(),
+        **_drives_summary(asked, model),
+        "fading": {"unit": "1/s", "rates": found.fading.tolist()},
         "modes": [
             {
                 "frequency": float(value / (2 * np.pi)),
                 "unit": "Hz",
                 "rad_per_s": float(value),
+                "damping_ratio": float(ratio),
                 "moves": way,
                 "platform_share": float(shares[0]),
                 "shares": dict(zip(moving.bodies, map(float, shares), strict=True)),
             }
-            for value, way, shares in zip(w, found.directions, moving.shares, strict=True)
+            for value, ratio, way, shares in zip(
+                w, found.ratios, found.directions, moving.shares, strict=True
+            )
         ],
         "sag": {
             "position": np.asarray(hanging.position).tolist(),
@@ -280,6 +312,10 @@ def _single(
         },
     }
     if sensitivity is not None:
+        if model.servo is not None:
+            raise InputError(
+                "--sensitivity is for motors that are held; add --drives clamped, or geared."
+            )
         rows = found_by.sensitivities(model, x, sensitivity, count=asked.most)
         data["sensitivities"] = {"mode": sensitivity, "rows": [row._asdict() for row in rows]}
     _write_frequencies(asked, np.asarray(x)[None], w[None], table)
@@ -298,14 +334,19 @@ def _print_modes(data: dict) -> None:
             str(k),
             f"{mode['frequency']:.5g}",
             f"{mode['rad_per_s']:.6g}",
+            *([f"{round(100 * mode['damping_ratio'], 2) + 0.0:.2f}"] if data["servo"] else []),
             mode["moves"],
             *(f"{100 * max(share, 0.0):.1f}" for share in mode["shares"].values()),
         )
         for k, mode in enumerate(data["modes"], 1)
     ]
     energy = (f"{name} [%]" for name in bodies)
-    print_rows(rows, ("mode", "Hz", "rad/s", "platform moves", *energy))
-    typer.echo(f"motors held, {_held(data['gears'])}")
+    damping = ["damping [%]"] if data["servo"] else []
+    print_rows(rows, ("mode", "Hz", "rad/s", *damping, "platform moves", *energy))
+    typer.echo(_drives(data))
+    if data["fading"]["rates"]:
+        rates = ", ".join(f"{rate:.3g}" for rate in data["fading"]["rates"][:6])
+        typer.echo(f"without a swing fade at 1/s: {rates}")
     x, y, z = (round(1e3 * value, 3) + 0.0 for value in data["sag"]["position"])
     typer.echo(f"sag under its weight: {x:.3f}, {y:.3f}, {z:.3f} mm")
     if "sensitivities" in data:
@@ -319,13 +360,41 @@ def _print_modes(data: dict) -> None:
         print_rows(shown, ("parameter", "value", f"% of mode {given['mode']} per %"))
 
 
-def _held(gears: list[float] | None) -> str:
-    """What is between motors and arms."""
-    if gears is None:
-        return "gears rigid: the file has no coupling_stiffness"
-    alike = len(set(gears)) == 1
-    shown = ", ".join(f"{k:.5g}" for k in (gears[:1] if alike else gears))
-    return f"gears of {shown} N m/rad at the arms"
+def _drives_summary(asked: _Asked, model: "FlexibleRobot") -> dict[str, object]:
+    """What gives way in the drives, at the arms."""
+    import numpy as np
+
+    gears, servo = model.gears, model.servo
+    held: dict[str, object] | None = None
+    if servo is not None:
+        parts = {"stiffness": "N m/rad", "damping": "N m s/rad", "integral": "N m/rad"}
+        held = {
+            key: {"value": np.asarray(getattr(servo, key)).tolist(), "unit": unit}
+            for key, unit in (parts | {"position_gain": "1/s"}).items()
+        }
+    return {
+        "drives": asked.drives,
+        "asked": "drives" in asked.model,
+        "gears": None if gears is None else np.asarray(gears.stiffness).tolist(),
+        "servo": held,
+    }
+
+
+def _drives(data: Mapping) -> str:
+    """How the arms are held."""
+
+    def shown(values: list[float]) -> str:
+        return ", ".join(f"{value:.4g}" for value in dict.fromkeys(values))
+
+    gears, servo = data["gears"], data["servo"]
+    if data["drives"] == "clamped":
+        why = "as asked" if data["asked"] else "the file has no coupling_stiffness, no servo"
+        return f"drives: clamped; motors held, gears rigid ({why})"
+    soft = "gears rigid" if gears is None else f"gears of {shown(gears)} N m/rad at the arms"
+    if servo is None:
+        return f"drives: geared; motors held, {soft}"
+    spring, damper = (shown(servo[key]["value"]) for key in ("stiffness", "damping"))
+    return f"drives: servo of {spring} N m/rad and {damper} N m s/rad at the arms; {soft}"
 
 
 def _converging(asked: _Asked, at: str | None, table: Path | None) -> Shown:
@@ -396,6 +465,7 @@ def _mapped(
         whole_map[inside] = w
         note(f"wrote {save_figure(map_figure(asked.robot, x, whole_map, z), drawing)}")
     data: dict[str, object] = {"level": z, "poses": int(inside.sum()), **_ranges(x[inside], w)}
+    data |= _drives_summary(asked, model)
     return data, lambda: _print_ranges(data, f"{inside.sum()} poses at z = {z:g} m")
 
 
@@ -419,6 +489,7 @@ def _along(asked: _Asked, kind: str, table: Path | None, drawing: Path | None) -
 
         note(f"wrote {save_figure(along_figure(asked.robot, t, w), drawing)}")
     data: dict[str, object] = {"motion": kind, "poses": len(x), **_ranges(x, w)}
+    data |= _drives_summary(asked, model)
     return data, lambda: _print_ranges(data, f"{len(x)} poses along the motion")
 
 
@@ -455,6 +526,7 @@ def _print_ranges(data: dict, what: str) -> None:
         for k, mode in enumerate(data["modes"], 1)
     ]
     print_rows(rows, ("mode", "least [Hz]", "at x, y, z [m]", "greatest [Hz]", "at x, y, z [m]"))
+    typer.echo(_drives(data))
 
 
 def _write_frequencies(
@@ -484,7 +556,7 @@ def _reached(asked: _Asked, samples: "Motion") -> "Motion":
 def _damping(
     asked: _Asked, model: "FlexibleRobot", samples: "Motion", text: str | None
 ) -> "Damping":
-    """Fitted to the six lowest modes where the motion begins."""
+    """Fitted to the six lowest modes where the motion begins, motors held."""
     import numpy as np
 
     from triskele.flexible.modes import frequencies_at
@@ -497,26 +569,43 @@ def _damping(
         ratio = number(text, "", "--damping")
     if not 0 <= ratio <= 1:
         raise InputError(f"--damping is {ratio:g}; a damping ratio is from 0 to 1.")
-    w = frequencies_at(model, np.asarray(samples.x)[:1], count=6)[0]
+    w = frequencies_at(model.held, np.asarray(samples.x)[:1], count=6)[0]
     return fitted_damping(w, np.full(len(w), ratio))
+
+
+def _fed(asked: _Asked, model: "FlexibleRobot", text: str | None) -> "Callable[[Motion], Feed]":
+    """What servos are fed forward along a motion."""
+    from triskele.flexible.servo import NOTHING, feed_forward
+
+    parts = [part.strip() for part in (text or "").split(",") if part.strip()]
+    for part in parts:
+        if part not in _FEEDS:
+            raise UnknownName(f"--feed: there is no '{part}'. {did_you_mean(part, _FEEDS)}")
+    if parts and model.servo is None:
+        raise InputError(f"--feed is for servos; the drives here are {asked.drives}.")
+    if not parts:
+        return lambda motion: NOTHING
+    velocity, torque = (part in parts for part in _FEEDS)
+    payload = asked.carried()
+    return lambda motion: feed_forward(
+        asked.robot, motion, payload, velocity=velocity, torque=torque
+    )
 
 
 def _integrated(
     model: "FlexibleRobot",
     samples: "Motion",
-    damping: "Damping",
+    common: dict,
     method: str,
     *,
     steady: bool,
-    stiffened: bool,
 ) -> "Response":
     from triskele.flexible import response
 
     with progress_bar("integrating") as progress:
-        common = {"damping": damping, "stiffened": stiffened, "progress": progress}
         if steady:
-            return response.steady(model, samples, **common)
-        return response.vibrate(model, samples, method=method, **common)
+            return response.steady(model, samples, progress=progress, **common)
+        return response.vibrate(model, samples, method=method, progress=progress, **common)
 
 
 def _filmed(found: "Response", film: Path | None, enlarged: float) -> None:
@@ -547,7 +636,7 @@ def _responded(
         from triskele.reports.vibration_figures import response_figure
 
         note(f"wrote {save_figure(response_figure(asked.robot, found, after), drawing)}")
-    data = _response_summary(found, after)
+    data = {**_response_summary(found, after), **_drives_summary(asked, found.robot)}
     missing: dict = data["left_out"]  # pyright: ignore[reportAssignmentType]
     if missing["share"] > _SMALL and missing["displacement"] > _SEEN * tolerance:
         note(
@@ -561,13 +650,11 @@ def _response_summary(found: "Response", after: "Settling | None") -> dict[str, 
     from triskele.flexible.second_order import left_out
 
     strains, missing = found.strains(), left_out(found)
-    gears = found.robot.gears
     data: dict[str, object] = {
         "samples": len(found.t),
         "duration": float(found.t[-1] - found.t[0]),
         "unknowns": found.robot.unknowns,
         "damping": found.damping._asdict(),
-        "gears": None if gears is None else gears.stiffness.tolist(),
         "left_out": {**missing._asdict(), "unit": "m"},
         "deviation": {
             axis: {"least": float(low), "greatest": float(high), "end": float(end), "unit": unit}
@@ -620,7 +707,7 @@ def _print_response(data: dict) -> None:
     worst = max(data["stress"], key=lambda name: data["stress"][name]["greatest"])
     stress = 1e-6 * data["stress"][worst]["greatest"]
     typer.echo(f"largest stress {stress:.4g} MPa, in {worst.replace('_', ' ')}")
-    typer.echo(_held(data["gears"]))
+    typer.echo(_drives(data))
     missing = data["left_out"]
     typer.echo(
         f"left out by small deflections: about {1e3 * missing['displacement']:.2g} mm, "
@@ -644,6 +731,7 @@ def _compared(
     model: "FlexibleRobot",
     motion: str,
     damping: "Damping",
+    feed: "Callable[[Motion], Feed]",
     tolerance: float,
     table: Path | None,
     drawing: Path | None,
@@ -660,7 +748,13 @@ def _compared(
         motions[f"{T:g} s"] = made(asked.asked._replace(options=options), motion)
     with progress_bar("comparing") as progress:
         trials = compared(
-            model, motions, damping=damping, shapers=SHAPERS, tolerance=tolerance, progress=progress
+            model,
+            motions,
+            damping=damping,
+            shapers=SHAPERS,
+            tolerance=tolerance,
+            feed=feed,
+            progress=progress,
         )
     if table is not None:
         write_columns(_trial_table(trials), table)

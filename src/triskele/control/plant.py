@@ -181,7 +181,4 @@ def _slope(law: FrictionLaw | None, dry: bool) -> float:
     """Friction per speed at rest [N m s/rad or N s/m], the `dry` part only if asked for."""
     if law is None:
         return 0.0
-    slope = float(law.viscous) + (float(law.coulomb / law.smoothing_speed) if dry else 0.0)
-    if law.saturating is not None and law.saturating_speed is not None:
-        slope += float(law.saturating / law.saturating_speed)
-    return slope
+    return law.slope + (float(law.coulomb / law.smoothing_speed) if dry else 0.0)

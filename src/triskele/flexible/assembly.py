@@ -5,7 +5,8 @@ are, or follow their motion. A limb hangs on the platform alone, so that unknown
 
     d_P, g_P         displacement and rotation of the platform, in O                     (6)
     u_B, g_B         the same of the tip of each arm, in the frame of the arm            (6)
-    turn             of each arm about its motor's axis, if its gear is soft             (1)
+    turn             of each arm about its motor's axis, if its gear or servo is soft    (1)
+    motor            turn of each motor, if both are soft                                (1)
     slopes           of each rod at elbow and wrist, as rotations about its y and z      (4)
     inner            unknowns of arms and rods between their ends
 
@@ -29,8 +30,13 @@ length l has u_B = -l t e_z and g_B = t e_y. With J beyond the gear, and of a ri
 
     J (t'' + qdd) + c t' + k t - v . (m c x g)                                          (4)
 
-the last term that of a rigid arm's weight. Stiffened, a rigid arm has P l + m (c_x g_x + c_z g_z)
-as well, g in its own axes, with P the pull at its tip.
+the last term that of a rigid arm's weight. A servo (`servo`) holds the motor, which turns by s,
+
+    J1 (s'' + qdd) + c (s' - t') + k (s - t) + d s' + c1 (s' + qd) + k_s s + k_I z        (5)
+
+and t has c (t' - s') + k (t - s) instead; with a rigid gear s is t, and J1 part of its J. z is no
+unknown of these matrices, see `poles` and `response`. Stiffened, a rigid arm has
+P l + m (c_x g_x + c_z g_z) as well, g in its own axes, with P the pull at its tip.
 
 Along a motion, (1) and (2) make a rod's unknowns d = S(t) y, and (2) of `link` becomes
 
@@ -51,6 +57,7 @@ from jaxtyping import Array, Float
 
 from triskele.flexible.link import END, W1, Link, MovingLink, moving
 from triskele.flexible.robot import OF_ROD, PLATFORM, FlexibleRobot, Gears, Links
+from triskele.flexible.servo import Servo
 from triskele.kinematics.delta import Delta
 from triskele.numerics import AnyArray, Components
 from triskele.spatial.inertia import pseudo_inertia
@@ -67,6 +74,14 @@ class Poses(NamedTuple):
     rod: Float[AnyArray, "3 orders 3 4"]  #: of each limb, one for both of a pair
     platform: Float[AnyArray, "orders 3 4"]
     carrier: Float[AnyArray, "orders 3 4"]  #: what carries the payload: flange, or platform
+
+
+class _Drive(NamedTuple):
+    """What holds an arm."""
+
+    gear: Gears | None
+    servo: Servo | None
+    rotor: Float[AnyArray, "*drives"]
 
 
 class Arrow(NamedTuple):
@@ -137,10 +152,11 @@ def arrow(
 ) -> Arrow:
     """Matrices of the limbs at `poses`; with `tensions` of arms and rods [N], stiffened by them."""
     limb = eqx.filter_vmap(_limb, in_axes=(None, None, 0, 0, 0, 0, 0, 0, 0))
+    drive = _Drive(robot.gears, robot.servo, robot.rotors)
     pulls = jnp.zeros((3, 0)) if tensions is None else tensions
     wrists = _wrists(robot.mechanism)
     M, C, K, stiff, f = limb(
-        robot, damping, robot.gears, links.arm, links.rod, poses.arm, poses.rod, wrists, pulls
+        robot, damping, drive, links.arm, links.rod, poses.arm, poses.rod, wrists, pulls
     )
     turns = jnp.arange(PLATFORM - 3, PLATFORM)
     K, stiff = (part.at[:, turns, turns].add(robot.level / 3) for part in (K, stiff))
@@ -235,11 +251,18 @@ def link_displacements(
 
 
 def arm_turns(robot: FlexibleRobot, y: Float[AnyArray, " n"]) -> Float[AnyArray, "3"]:
-    """By how much arms turn beyond their motors [rad]; 0 of rigid gears."""
-    if robot.gears is None:
-        return jnp.zeros(3)
-    place = turn_place(robot)
-    return jnp.stack([y[limb_places(i, robot.of_limb)[place]] for i in range(3)])
+    """By how much arms turn beyond what is commanded [rad]; 0 if nothing of a drive is soft."""
+    return y[..., drive_places(robot, robot.turn)] if robot.turns else jnp.zeros(3)
+
+
+def motor_turns(robot: FlexibleRobot, y: Float[AnyArray, " n"]) -> Float[AnyArray, "3"]:
+    """The same of motors, s; 0 if they are held."""
+    return jnp.zeros(3) if robot.servo is None else y[drive_places(robot, robot.motor_turn)]
+
+
+def drive_places(robot: FlexibleRobot, place: int) -> np.ndarray:
+    """Where an unknown of a limb is among those of the robot, limb by limb."""
+    return np.array([limb_places(i, robot.of_limb)[place] for i in range(3)])
 
 
 def joint_points(
@@ -264,7 +287,7 @@ def on_limb(
     if of_arm is not None:
         S, rows = _arm_map(robot)
         forces = _pulled(S, of_arm[rows, None])[:, 0]
-        total = total + _spread(forces, PLATFORM + np.arange(robot.of_arm), size)
+        total = total + _spread(forces, _arm_places(robot), size)
     for k, forces in enumerate(of_rods):
         S = _ends(robot, poses.arm[limb, 0], poses.rod[limb, 0], wrist, robot.shifts[k])
         total = total + _spread(_pulled(S, forces[:, None])[:, 0], _rod_places(robot, k), size)
@@ -321,8 +344,8 @@ def _arm_ends(robot: FlexibleRobot, z: Float[AnyArray, " a"]) -> Float[AnyArray,
     if robot.arm_beam is None:
         return jnp.zeros(0)
     root = jnp.zeros(END)
-    if robot.gears is not None:
-        root = root.at[W1].set(-z[turn_place(robot)])
+    if robot.turns:
+        root = root.at[W1].set(-z[robot.turn])
     return jnp.concatenate([root, _TIP @ z[PLATFORM : PLATFORM + END], z[_arm_inner(robot)]])
 
 
@@ -334,7 +357,7 @@ def _expanded(S: _Matrix, z: Float[AnyArray, " z"]) -> Float[AnyArray, " d"]:
 def _limb(
     robot: FlexibleRobot,
     damping: Damping,
-    gear: Gears | None,
+    drive: _Drive,
     arm: Link | None,
     rod: Link,
     arm_T: Float[AnyArray, "orders 3 4"],
@@ -348,10 +371,12 @@ def _limb(
         pull = tensions[0] if tensions.size else None
         moved = damped(arm, damping, moving_link(robot, arm, arm_T, pull))
         parts.append(_of_arm(robot, arm, moved))
-    if gear is not None:
+    if robot.turns:
         pull = tensions[0] if tensions.size else None
         reach = arm_T[0, :, 0] @ (rod_T[0, :, 3] - arm_T[0, :, 3])
-        parts.append(_of_gear(robot, damping, gear, arm_T, None if pull is None else pull * reach))
+        parts.append(
+            _of_drive(robot, damping, drive, arm_T, None if pull is None else pull * reach)
+        )
     for k, shift in enumerate(robot.shifts):
         pull = tensions[1 + k] if tensions.size else None
         S = _rates(lambda a, r, s=shift: _ends(robot, a, r, wrist, s), arm_T, rod_T)
@@ -390,7 +415,7 @@ def _of_arm(
     robot: FlexibleRobot, arm: Link, m: MovingLink
 ) -> tuple[np.ndarray, _Matrix, _Matrix, _Matrix, _Matrix, Float[AnyArray, " z"]]:
     """An arm is clamped at its motor, and its tip's unknowns are those of the limb."""
-    index = PLATFORM + np.arange(robot.of_arm)
+    index = _arm_places(robot)
     S, rows = _arm_map(robot)
     ends = len(S)
 
@@ -405,44 +430,57 @@ def _of_arm(
 def _arm_map(robot: FlexibleRobot) -> tuple[_Matrix, np.ndarray]:
     """Ends of an arm from the unknowns of its limb, and which rows of the arm are left."""
     S, turned, inner = jnp.asarray(_TIP), [], 2 * END + np.arange(robot.inner)
-    if robot.gears is not None:  # its root turns about y, by -w'
+    if robot.turns:  # its root turns about y, by -w'
         S = jnp.pad(S, (0, 1)).at[-1, -1].set(-1.0)
         turned = [W1]
     return S, np.concatenate([END + np.arange(END), turned, inner]).astype(int)
 
 
-def turn_place(robot: FlexibleRobot) -> int:
-    """Which unknown of a limb is the turn of its arm in a soft gear, the platform's first."""
-    return PLATFORM + (0 if robot.arm_beam is None else END)
-
-
 def gear_damping(
     damping: Damping, gear: Gears, inertia: Float[AnyArray, "*any"]
-) -> Float[AnyArray, "*any"]:
-    """Damping c of (4): that of the file, or else in proportion, as of the links."""
-    own = damping.mass * inertia + damping.stiffness * gear.stiffness
-    return jnp.where(gear.damping > 0, gear.damping, own)
+) -> tuple[Float[AnyArray, "*any"], Float[AnyArray, "*any"]]:
+    """Damping c of (4) of the twist of a gear, and of the turn of what is beyond it.
+
+    That of the file, or else in proportion, as of the links.
+    """
+    stated = gear.damping > 0
+    twist = jnp.where(stated, gear.damping, damping.stiffness * gear.stiffness)
+    return twist, jnp.where(stated, 0.0, damping.mass * inertia)
 
 
-def _of_gear(
+def _of_drive(
     robot: FlexibleRobot,
     damping: Damping,
-    gear: Gears,
+    drive: _Drive,
     T: Float[AnyArray, "orders 3 4"],
     pull: Float[AnyArray, ""] | None,
-) -> tuple[np.ndarray, _Matrix, _Matrix, _Matrix, _Matrix, Float[AnyArray, "1"]]:
-    """Equation (4), with the moment P l of the `pull` on a rigid arm if it stiffens."""
-    R, X = T[0, :, :3], T[0, :, :3].T @ T[2, :, :3]
-    J, k, load = gear.inertia, gear.stiffness, jnp.zeros(())
+) -> tuple[np.ndarray, _Matrix, _Matrix, _Matrix, _Matrix, Float[AnyArray, " turns"]]:
+    """Equations (4) and (5), with the moment P l of the `pull` on a rigid arm if it stiffens."""
+    (gear, held, rotor), n = drive, robot.turns
+    R, X, arm = T[0, :, :3], T[0, :, :3].T @ T[2, :, :3], jnp.eye(n)[0]
+    weight = R.T @ robot.gravity
+    J, load, added, motor = jnp.zeros(n), jnp.zeros(()), jnp.zeros(()), jnp.eye(n)[-1]
     if robot.arm_beam is None:
-        J, weight = J + robot.arm[5], R.T @ robot.gravity
-        load = -jnp.cross(robot.arm[1:4], weight)[1]
+        J, load = J + robot.arm[5] * arm, -jnp.cross(robot.arm[1:4], weight)[1]
         if pull is not None:
-            k = k + pull + robot.arm[1] * weight[0] + robot.arm[3] * weight[2]
-    f = J * (X[0, 2] - X[2, 0]) / 2 + load
-    parts = (J, gear_damping(damping, gear, J), k, gear.stiffness)
-    M, C, K, stiff = (jnp.reshape(part, (1, 1)) for part in parts)
-    return np.array([turn_place(robot)]), M, C, K, stiff, jnp.reshape(f, (1,))
+            added = pull + robot.arm[1] * weight[0] + robot.arm[3] * weight[2]
+    C, stiff, rubbing = jnp.zeros((n, n)), jnp.zeros((n, n)), jnp.zeros(n)
+    if gear is not None:
+        J = J + gear.inertia * arm
+        twist = arm if held is None else arm - motor
+        lost, own = gear_damping(damping, gear, J @ arm)
+        stiff = stiff + gear.stiffness * jnp.outer(twist, twist)
+        C = C + lost * jnp.outer(twist, twist) + own * jnp.outer(arm, arm)
+    if held is not None:
+        J = J + rotor * motor
+        stiff = stiff + held.stiffness * jnp.outer(motor, motor)
+        C = C + (held.damping + held.friction) * jnp.outer(motor, motor)
+        C = C + held.beyond * jnp.outer(arm, arm)
+        W = R.T @ T[1, :, :3]
+        rubbing = (held.friction * motor + held.beyond * arm) * (W[0, 2] - W[2, 0]) / 2
+    f = J * (X[0, 2] - X[2, 0]) / 2 + load * arm + rubbing
+    index = robot.turn + np.arange(n)
+    return index, jnp.diag(J), C, stiff + added * jnp.outer(arm, arm), stiff, f
 
 
 def _carried(
@@ -525,7 +563,7 @@ def _ends(
     if robot.arm_beam is None:
         reach = R_u[:, 0] @ (rod[:, 3] - arm[:, 3])
         turned = S[:, PLATFORM + 4] - reach * S[:, PLATFORM + 2]
-        sides = [S[:, :PLATFORM], turned[:, None][:, : robot.turns], S[:, PLATFORM + END :]]
+        sides = [S[:, :PLATFORM], turned[:, None][:, : _turning(robot)], S[:, PLATFORM + END :]]
         S = jnp.concatenate(sides, axis=1)
     return S
 
@@ -538,13 +576,24 @@ def _wrists(mechanism: Delta) -> Float[AnyArray, "3 2 3"]:
     return jnp.stack([out, jnp.stack([-s, c, zero], axis=1)], axis=1)
 
 
+def _turning(robot: FlexibleRobot) -> int:
+    """Unknowns of a limb that turn its arm: 1, or 0 if nothing of the drive is soft."""
+    return min(robot.turns, 1)
+
+
+def _arm_places(robot: FlexibleRobot) -> np.ndarray:
+    """Unknowns of an arm that bends in those of a limb: its tip, its turn, inner ones."""
+    tip = PLATFORM + np.arange(END + _turning(robot))
+    return np.concatenate([tip, _arm_inner(robot)])
+
+
 def _arm_inner(robot: FlexibleRobot) -> np.ndarray:
     return PLATFORM + END + robot.turns + np.arange(robot.inner)
 
 
 def _rod_places(robot: FlexibleRobot, k: int) -> np.ndarray:
     """Unknowns of rod k in those of a limb: platform, tip of the arm, slopes, inner ones."""
-    end = robot.turns if robot.arm_beam is None else END
+    end = _turning(robot) if robot.arm_beam is None else END
     before, size = PLATFORM + robot.of_arm, OF_ROD + robot.inner
     return np.concatenate([np.arange(PLATFORM + end), before + k * size + np.arange(size)])
 

@@ -10,6 +10,8 @@ their own inertia. In a stiff robot both are the torques of `dynamics`. Through 
 its arm turns by t, a motor feels
 
     tau = -(k t + c t') + J qdd                                                         (2)
+
+A motor that its servo lets turn by s has qdd + s'' and t - s in them.
 """
 
 from typing import NamedTuple
@@ -30,6 +32,7 @@ from triskele.flexible.assembly import (
     damped,
     gear_damping,
     link_displacements,
+    motor_turns,
     moving_link,
     rod_motions,
 )
@@ -58,11 +61,14 @@ def motor_torques(
 ) -> Float[AnyArray, "3"]:
     """Torques of the three motors [N m] along qd, friction apart, equation (1) or (2)."""
     X = jnp.einsum("iab,iac->ibc", poses.arm[:, 0, :, :3], poses.arm[:, 2, :, :3])
-    turning = robot.rotors * (X[:, 0, 2] - X[:, 2, 0]) / 2
+    turning = robot.rotors * ((X[:, 0, 2] - X[:, 2, 0]) / 2 + motor_turns(robot, ydd))
     if robot.gears is not None:
         J = robot.gears.inertia + (robot.arm[5] if robot.arm_beam is None else 0.0)
-        c = gear_damping(damping, robot.gears, J)
-        return turning - robot.gears.stiffness * arm_turns(robot, y) - c * arm_turns(robot, yd)
+        c, own = gear_damping(damping, robot.gears, J)
+        if robot.servo is None:
+            c = c + own
+        twist, rate = (arm_turns(robot, part) - motor_turns(robot, part) for part in (y, yd))
+        return turning - robot.gears.stiffness * twist - c * rate
     if links.arm is not None:
         d = arm_motions(robot, y, yd, ydd)
         forces = _end_forces(robot, links.arm, poses.arm, d, damping)
@@ -111,7 +117,9 @@ def _rigid_arms(
     X = jnp.einsum("iab,iac->ibc", R, Rdd)
     weight = jnp.cross(jnp.einsum("iab,b->ia", R, first), jnp.broadcast_to(robot.gravity, (3, 3)))
     return (
-        by_rods + robot.arm[5] * (X[:, 0, 2] - X[:, 2, 0]) / 2 - jnp.einsum("ia,ia->i", v, weight)
+        by_rods
+        + robot.arm[5] * ((X[:, 0, 2] - X[:, 2, 0]) / 2 + arm_turns(robot, ydd))
+        - jnp.einsum("ia,ia->i", v, weight)
     )
 
 

@@ -18,6 +18,10 @@ of mass m and inertia J about its centre of mass c, which moves with u_c while i
     m u_c^2 + |J^(1/2) g|^2                                                             (3)
 
 axis by axis: no term is negative, and those of turning are J_kk g_k^2 where axes are principal.
+
+Motors that are held by their servos damp, and the modes are those of `poles`: v has an imaginary
+part, what moves a quarter of a period apart. Then v* M v = 1, and shares are those of the mean
+energy over a period.
 """
 
 from collections.abc import Callable
@@ -39,13 +43,17 @@ from triskele.flexible.assembly import (
     Poses,
     arm_turns,
     arrow,
+    drive_places,
+    limb_places,
     link_displacements,
+    motor_turns,
     rest_poses,
     solve_arrow,
     whole,
     whole_vector,
 )
 from triskele.flexible.link import U, V, W, tip_tension
+from triskele.flexible.poles import Poles, poles
 from triskele.flexible.robot import PLATFORM, FlexibleRobot, Links, links
 from triskele.numerics import AnyArray, Components, Scalar
 
@@ -63,6 +71,10 @@ class Modes(eqx.Module):
     frequencies: Float[np.ndarray, " modes"]  #: w [rad/s], rising
     shapes: Float[np.ndarray, "n modes"]  #: v of (1), in the unknowns of the robot
     inertia: Float[np.ndarray, "6 6"]  #: of the platform and what it carries, alone
+    later: Float[np.ndarray, "n modes"]  #: a quarter of a period later, in proportion; 0 undamped
+    ratios: Float[np.ndarray, " modes"]  #: of damping; 0 with the motors held
+    fading: Float[np.ndarray, " _"]  #: rates of what fades without a swing [1/s], rising
+    grows: bool = False  #: any pole, of these modes or not: the loop of servos is unstable
 
     @property
     def platform(self) -> Float[np.ndarray, "modes 6"]:
@@ -76,13 +88,16 @@ class Modes(eqx.Module):
         All energy of a mode of (1) counts as 1; the platform's own is the sum of (3).
         """
         m, first = self.inertia[0, 0], _axis_of(self.inertia[3:, :3])
-        u, w = self.platform[:, :3], self.platform[:, 3:]
         about_centre = (
             self.inertia[3:, 3:] - (first @ first * np.eye(3) - np.outer(first, first)) / m
         )
         squares, axes = np.linalg.eigh(about_centre)
         root = axes * np.sqrt(np.maximum(squares, 0.0)) @ axes.T
-        return np.hstack([m * (u + np.cross(w, first / m)) ** 2, (w @ root) ** 2])
+        both = [(part[:3].T, part[3:PLATFORM].T) for part in (self.shapes, self.later)]
+        parts = [
+            np.hstack([m * (u + np.cross(w, first / m)) ** 2, (w @ root) ** 2]) for u, w in both
+        ]
+        return parts[0] + parts[1]
 
     @property
     def directions(self) -> tuple[str, ...]:
@@ -125,23 +140,47 @@ def modes(
     loaded: bool = False,
     of_links: Links | None = None,
 ) -> Modes:
-    """The lowest `count` modes with the platform at `x` [m, rad], motors held.
+    """The lowest `count` modes with the platform at `x` [m, rad].
 
+    Motors are held, or servos hold them; then frequencies are damped, and what swings is counted.
     `of_links` are its links, if they are built already.
     """
     _check_count(robot, count)
     rest = rest_matrices(robot, jnp.asarray(x, float), loaded, of_links)
-    M, K, inertia = (np.asarray(part) for part in (rest.M, rest.K, rest.platform))
+    M, C, K, inertia = (np.asarray(part) for part in (rest.M, rest.C, rest.K, rest.platform))
+    place = np.asarray(x, float)
+    if robot.servo is not None:
+        return _damped_modes(place, poles(robot, M, C, K), M, inertia, count)
     squares, shapes = eigh((K + K.T) / 2, M, subset_by_index=(0, count - 1))
-    w = np.sqrt(np.maximum(squares, 0.0))
-    return Modes(np.asarray(x, float), w, shapes, inertia)
+    w, still = np.sqrt(np.maximum(squares, 0.0)), np.zeros_like(shapes)
+    return Modes(place, w, shapes, inertia, still, np.zeros(count), np.zeros(0))
+
+
+def _damped_modes(
+    x: Float[np.ndarray, " m"],
+    found: Poles,
+    M: Float[np.ndarray, "n n"],
+    inertia: Float[np.ndarray, "6 6"],
+    count: int,
+) -> Modes:
+    """The slowest that swing, each turned in phase so that its real part has the most energy."""
+    chosen = found.swinging()[:count]
+    p, v = found.p[chosen], found.shapes[:, chosen]
+    v = v / np.sqrt(np.real(np.einsum("ak,ab,bk->k", v.conj(), M, v)))[None, :]
+    v = v * np.exp(-0.5j * np.angle(np.einsum("ak,ab,bk->k", v, M, v)))[None, :]
+    ratios = -np.real(p) / np.abs(p)
+    fading, grows = found.fading(), found.grows()
+    return Modes(x, np.imag(p), np.real(v), inertia, np.imag(v), ratios, fading, grows)
 
 
 def energies(robot: FlexibleRobot, found: Modes, of_links: Links | None = None) -> Energies:
     """Which bodies have the kinetic energy of the modes `found` of `robot`."""
-    parts = _energies(
-        robot, of_links or built_links(robot), jnp.asarray(found.x), jnp.asarray(found.shapes)
-    )
+    known = of_links or built_links(robot), jnp.asarray(found.x)
+    parts = _energies(robot, *known, jnp.asarray(found.shapes))
+    if found.later.any():
+        parts = jax.tree.map(jnp.add, parts, _energies(robot, *known, jnp.asarray(found.later)))
+    if not np.any(robot.rotors):
+        parts.pop("motors", None)  # of no inertia but that of the arms
     shares = {"platform": found.shares.sum(axis=1)} | {k: np.asarray(v) for k, v in parts.items()}
     return Energies(tuple(shares), np.stack(list(shares.values()), axis=1))
 
@@ -171,21 +210,35 @@ def frequencies_at(
     parts = []
     for k in range(0, len(filled), _BLOCK):
         matrices = _many_at_rest(robot, jnp.asarray(filled[k : k + _BLOCK]), loaded)
-        pairs = zip(*(np.asarray(part)[: n - k] for part in matrices), strict=True)
-        parts += [eigh(K, M, eigvals_only=True)[:count] for M, K in pairs]
+        each = zip(*(np.asarray(part)[: n - k] for part in matrices), strict=True)
+        parts += [_frequencies(robot, M, C, K, count) for M, C, K in each]
         if progress is not None:
             progress(min((k + _BLOCK) / n, 1.0))
-    return np.sqrt(np.maximum(np.stack(parts), 0.0))
+    return np.stack(parts)
+
+
+def _frequencies(
+    robot: FlexibleRobot,
+    M: Float[np.ndarray, "n n"],
+    C: Float[np.ndarray, "n n"],
+    K: Float[np.ndarray, "n n"],
+    count: int,
+) -> Float[np.ndarray, " count"]:
+    if robot.servo is None:
+        return np.sqrt(np.maximum(eigh(K, M, eigvals_only=True)[:count], 0.0))
+    found = poles(robot, M, C, K)
+    return np.imag(found.p[found.swinging()[:count]])
 
 
 def platform_stiffness(robot: FlexibleRobot, x: Components) -> Float[np.ndarray, "6 6"]:
     """Force [N] and moment [N m] on the platform per displacement [m] and rotation [rad] at `x`.
 
-    Motors are held and links bend freely: what inverts the platform's part of the compliance.
+    Motors are held, or pushed back by servos, and links bend freely: what inverts the platform's
+    part of the compliance.
     """
-    K = np.asarray(rest_matrices(robot, jnp.asarray(x, float)).K)
-    free = np.eye(len(K))[:, :PLATFORM]
-    C = np.linalg.solve((K + K.T) / 2, free)[:PLATFORM]
+    K, free = np.asarray(rest_matrices(robot, jnp.asarray(x, float)).K), np.asarray(_free(robot))
+    K = K * free[:, None] * free[None, :] + np.diag(1.0 - free)
+    C = np.linalg.solve((K + K.T) / 2, np.eye(len(K))[:, :PLATFORM])[:PLATFORM]
     return np.linalg.inv((C + C.T) / 2)
 
 
@@ -193,8 +246,9 @@ def sag(robot: FlexibleRobot, x: Components) -> Sag:
     """How the robot hangs at rest at `x`, by its own weight and payload."""
     rest = rest_matrices(robot, jnp.asarray(x, float))
     xp = jnp if isinstance(rest.K, Tracer) else np
-    K, f = xp.asarray(rest.K), xp.asarray(rest.f)
-    y = xp.linalg.solve((K + K.T) / 2, -f)
+    K, f, free = xp.asarray(rest.K), xp.asarray(rest.f), xp.asarray(_free(robot))
+    K = (K + K.T) / 2 * free[:, None] * free[None, :] + xp.diag(1.0 - free)
+    y = xp.linalg.solve(K, -f * free)
     return Sag(y, y[:3], y[3:PLATFORM])
 
 
@@ -282,7 +336,7 @@ def at_rest(
     poses = rest_poses(robot.mechanism, x)
     limbs = arrow(robot, of_links, poses, damping=damping)
     if loaded:
-        pulls = tensions(robot, of_links, poses, static(limbs))
+        pulls = tensions(robot, of_links, poses, static(robot, limbs))
         limbs = arrow(robot, of_links, poses, tensions=pulls, damping=damping)
     still = jnp.zeros((PLATFORM, PLATFORM))
     return Rest(
@@ -294,15 +348,38 @@ def at_rest(
     )
 
 
-def static(limbs: Arrow) -> Float[AnyArray, " n"]:
+def static(robot: FlexibleRobot, limbs: Arrow) -> Float[AnyArray, " n"]:
     """Unknowns with which elastic forces alone carry all loads."""
+    return carried(robot, limbs, limbs.f, limbs.platform_f)
+
+
+def carried(
+    robot: FlexibleRobot,
+    limbs: Arrow,
+    f: Float[AnyArray, "3 a"],
+    platform_f: Float[AnyArray, "6"],
+) -> Float[AnyArray, " n"]:
+    """Unknowns with which elastic forces carry the loads `f`; integrators bring motors back."""
+    free = jnp.stack([_free(robot)[limb_places(i, robot.of_limb)] for i in range(3)])
+    stiff = limbs.stiff * free[:, :, None] * free[:, None, :]
+    stiff = stiff + jax.vmap(jnp.diag)(1.0 - free)
+    f = f * free
     platform, own = solve_arrow(
-        limbs.stiff,
+        stiff,
         jnp.zeros((PLATFORM, PLATFORM)),
-        -limbs.f[:, PLATFORM:, None],
-        -(limbs.platform_f + limbs.f[:, :PLATFORM].sum(axis=0))[:, None],
+        -f[:, PLATFORM:, None],
+        -(platform_f + f[:, :PLATFORM].sum(axis=0))[:, None],
     )
     return jnp.concatenate([platform[:, 0], own.reshape(-1)])
+
+
+def _free(robot: FlexibleRobot) -> Float[AnyArray, " n"]:
+    """1 for each unknown, 0 for turns of motors that are 0 at rest, by integrators."""
+    free = jnp.ones(robot.unknowns)
+    if robot.servo is None:
+        return free
+    places = drive_places(robot, robot.motor_turn)
+    return free.at[places].set(jnp.where(jnp.asarray(robot.servo.integral) > 0, 0.0, 1.0))
 
 
 def tensions(
@@ -339,12 +416,12 @@ def _pull(robot: FlexibleRobot, link, T, d) -> Float[AnyArray, ""]:  # noqa: ANN
 @eqx.filter_jit
 def _many_at_rest(
     robot: FlexibleRobot, x: Float[AnyArray, "N m"], loaded: bool
-) -> tuple[Float[AnyArray, "N n n"], Float[AnyArray, "N n n"]]:
+) -> tuple[Float[AnyArray, "N n n"], ...]:
     of_links = links(robot)  # once: they do not know the pose
 
-    def one(x: Float[AnyArray, " m"]) -> tuple[Float[AnyArray, "n n"], Float[AnyArray, "n n"]]:
-        M, K, *_ = at_rest(robot, of_links, x, loaded)
-        return M, (K + K.T) / 2
+    def one(x: Float[AnyArray, " m"]) -> tuple[Float[AnyArray, "n n"], ...]:
+        rest = at_rest(robot, of_links, x, loaded)
+        return rest.M, rest.C, (rest.K + rest.K.T) / 2
 
     return jax.lax.map(one, x)  # not vmapped: see `assembly.solve_arrow`
 
@@ -383,12 +460,14 @@ def _energies(
         turns, of_arms = arm_turns(robot, v), None
         if arms is not None and of_links.arm is not None:
             of_arms = jnp.einsum("ia,iab,ib->", arms, of_links.arm.M, arms)
-        elif robot.gears is not None:
+        elif robot.turns:
             of_arms = robot.arm[5] * turns @ turns
         if of_arms is not None:
             found["arms"] = of_arms
         if robot.gears is not None:
             found["gears"] = robot.gears.inertia @ turns**2
+        if robot.servo is not None:
+            found["motors"] = robot.rotors @ motor_turns(robot, v) ** 2
         return found
 
     return jax.lax.map(one, shapes.T)

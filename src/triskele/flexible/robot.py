@@ -9,8 +9,9 @@ Connecting rods of a pair are lumped at the ends of its rods; flange, payload an
 a telescope (a point mass at its cardan) move with the platform. The upper part of a
 telescope, which hangs on the base, is left out.
 
-Motors are held. Gears and belts with a stiffness of their own, i^2 kt at the joint, let the arms
-turn beyond them, with the inertia i^2 J2 of what turns there.
+Gears and belts with a stiffness of their own, i^2 kt at the joint, let the arms turn beyond the
+motors, with the inertia i^2 J2 of what turns there. Motors are held, or their servo is a spring, a
+damper and an integrator in series with the gear (`servo`).
 """
 
 from typing import NamedTuple
@@ -21,12 +22,14 @@ import numpy as np
 from jaxtyping import Float
 
 from triskele.description.schema import CrossSection, DeltaRobot, Payload, Robot
-from triskele.errors import DescriptionError, InputError, MissingFact
+from triskele.errors import DescriptionError, InputError, MissingFact, did_you_mean
 from triskele.flexible.beam import Beam, beam, thickness
 from triskele.flexible.link import END, Link, condensed, inner_unknowns, link
+from triskele.flexible.servo import Servo, has_servo, servo
 from triskele.kinematics.build import build
 from triskele.kinematics.delta import Delta
-from triskele.laws.drives import Drive, drives
+from triskele.laws.drives import Drive
+from triskele.laws.drives import drives as drives_of
 from triskele.laws.masses import body_parameters, payload_parameters
 from triskele.numerics import AnyArray
 
@@ -34,6 +37,7 @@ PLATFORM = 6  #: its unknowns
 OF_ROD = 4  #: slopes at its ends
 _WHY = "vibration"
 _LEVEL = 1e6  #: [N m/rad]; it turns by less than a microradian
+DRIVES = ("clamped", "geared", "servo")  #: what gives way: nothing, gears, gears and servos
 _HEAVIER = 0.02  #: a beam may outweigh its body by this part, where numbers are rounded
 
 
@@ -60,6 +64,7 @@ class FlexibleRobot(eqx.Module):
     level: Float[AnyArray, ""]  #: stiffness of what else keeps the platform level [N m/rad]
     rotors: Float[AnyArray, "3"]  #: inertia at the joints of what turns with the motors [kg m^2]
     gears: Gears | None  #: None: rigid
+    servo: Servo | None  #: None: motors are held
     elements: int = eqx.field(static=True)  #: per link
     family: str = eqx.field(static=True)  #: of shape functions
     slender: bool = eqx.field(static=True)  #: Euler-Bernoulli, or Timoshenko
@@ -89,12 +94,27 @@ class FlexibleRobot(eqx.Module):
 
     @property
     def turns(self) -> int:
-        """Unknowns of a drive: the turn of an arm if its gear is soft."""
-        return 0 if self.gears is None else 1
+        """Unknowns of a drive: the turn of its arm, and of its motor if that is another."""
+        return (self.gears is not None) + (self.servo is not None)
+
+    @property
+    def turn(self) -> int:
+        """Which unknown of a limb is the turn of its arm, the platform's first."""
+        return PLATFORM + (0 if self.arm_beam is None else END)
+
+    @property
+    def motor_turn(self) -> int:
+        """Which unknown of a limb is the turn of its motor: the arm's, if its gear is rigid."""
+        return self.turn + self.turns - 1
+
+    @property
+    def held(self) -> "FlexibleRobot":
+        """The same robot with its motors held."""
+        return eqx.tree_at(lambda r: r.servo, self, None, is_leaf=lambda leaf: leaf is None)
 
     @property
     def unknowns(self) -> int:
-        """Unknowns of the robot: degrees of freedom with the motors held."""
+        """Unknowns of the robot, its degrees of freedom."""
         return PLATFORM + 3 * self.of_limb
 
 
@@ -110,6 +130,14 @@ def bends(robot: Robot) -> bool:
     return isinstance(robot, DeltaRobot) and getattr(robot.sections, "rod", None) is not None
 
 
+def stated_drives(robot: Robot) -> str:
+    """Which of DRIVES a file describes: "servo" with [control], "geared" with soft gears."""
+    own = drives_of(robot, build(robot))[:3]
+    if has_servo(robot, own):
+        return "servo"
+    return "geared" if any(drive.stiffness is not None for drive in own) else "clamped"
+
+
 def flexible(
     robot: Robot,
     payload: Payload | str | None = None,
@@ -119,13 +147,18 @@ def flexible(
     slender: bool = True,
     kept_modes: int | None = None,
     level: bool | None = None,
+    drives: str = "geared",
 ) -> FlexibleRobot:
     """The flexible robot of a file with [sections], carrying a `payload`.
 
     `elements` per link; `family` "linear/cubic" or "cubic/quintic"; not `slender`: Timoshenko's
     beams; `kept_modes` of each link beyond its ends condense it, None keeps all. A platform that is
     `level` does not turn, whatever its rods do; None: if the file's single rods stand for pairs.
+    `drives` are "clamped", "geared" (motors held, gears as soft as in the file), or "servo" (motors
+    held by their position loops as well).
     """
+    if drives not in DRIVES:
+        raise InputError(f"drives is '{drives}'. {did_you_mean(drives, DRIVES)}")
     geometry = _checked(robot, elements, family, slender, kept_modes).geometry
     mechanism = build(robot)
     assert isinstance(mechanism, Delta)
@@ -142,7 +175,7 @@ def flexible(
         lumps[part] = _lumps(f"{robot.name}, sections.{part}", made, body, lengths[part])
     if level is None:
         level = geometry.single_rod == "pair"
-    own = drives(robot, mechanism)[:3]
+    own = drives_of(robot, mechanism)[:3]
     hinges = [ten[0] for name, ten in bodies.items() if name.startswith("connector_1")]
     return FlexibleRobot(
         mechanism=mechanism,
@@ -156,7 +189,8 @@ def flexible(
         gravity=np.asarray(robot.gravity, float),
         level=np.asarray(_LEVEL if level else 0.0),
         rotors=np.asarray([drive.rotor_inertia for drive in own]),
-        gears=_gears(robot, own),
+        gears=None if drives == "clamped" else _gears(robot, own),
+        servo=servo(robot, own) if drives == "servo" else None,
         elements=elements,
         family=family,
         slender=slender,

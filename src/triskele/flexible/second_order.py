@@ -31,10 +31,9 @@ from triskele.flexible.assembly import (
     limb_places,
     link_displacements,
     on_limb,
-    solve_arrow,
 )
 from triskele.flexible.link import END, PHI, V1, W1, U, V, W
-from triskele.flexible.modes import built_links, static, tensions
+from triskele.flexible.modes import built_links, carried, static, tensions
 from triskele.flexible.response import Response, body_poses_along
 from triskele.flexible.robot import PLATFORM, FlexibleRobot, Links
 from triskele.numerics import AnyArray
@@ -92,17 +91,11 @@ def second_order(
     limbs, own = arrow(robot, links, poses), robot.of_limb
     loads = _of_shortening(robot, links, poses, y)
     if not stiffened:
-        pulls = tensions(robot, links, poses, static(limbs))
+        pulls = tensions(robot, links, poses, static(robot, limbs))
         added = arrow(robot, links, poses, tensions=pulls).K - limbs.K
         each = jnp.stack([y[limb_places(i, own)] for i in range(3)])
         loads = loads + jnp.einsum("iab,ib->ia", added, each)
-    platform, inner = solve_arrow(
-        limbs.stiff,
-        jnp.zeros((PLATFORM, PLATFORM)),
-        -loads[:, PLATFORM:, None],
-        -loads[:, :PLATFORM].sum(axis=0)[:, None],
-    )
-    return jnp.concatenate([platform[:, 0], inner.reshape(-1)])
+    return carried(robot, limbs, loads, jnp.zeros(PLATFORM))
 
 
 def _of_shortening(

@@ -10,6 +10,9 @@ with a damping of their own couple the modes V, and so does tension if it stiffe
 
     (e, e') = sum_j c_j X_j exp(s_j t),   X_j, s_j of [0 1; -w^2 -D]                     (2)
 
+Where servos hold the motors, s_j are the poles of `poles`, all of them, and z is part of the state;
+motors that have lagged behind come up after the stop of the command, and that is settling as well.
+
 It has settled when its deviation from the sag stays within a tolerance.
 """
 
@@ -21,8 +24,9 @@ from jaxtyping import Float
 from scipy.linalg import eigh
 
 from triskele.errors import InputError
-from triskele.flexible.assembly import Damping
+from triskele.flexible.assembly import Damping, drive_places
 from triskele.flexible.modes import rest_matrices
+from triskele.flexible.poles import integrates, poles
 from triskele.flexible.response import Response
 from triskele.kinematics.motion import Motion
 
@@ -55,16 +59,20 @@ def settling(response: Response, tolerance: float) -> Settling:
     rest = rest_matrices(robot, jnp.asarray(x), response.stiffened, damping=response.damping)
     M, C, K, f = (np.asarray(part) for part in (rest.M, rest.C, rest.K, rest.f))
     K = (K + K.T) / 2
-    count = min(_MODES, robot.unknowns)
+    count = robot.unknowns if robot.servo is not None else min(_MODES, robot.unknowns)
     squares, shapes = eigh(K, M, subset_by_index=(0, count - 1))
-    w, z = np.sqrt(np.maximum(squares, 0.0)), response.y[-1] + np.linalg.solve(K, f)
-    e, ed = shapes.T @ M @ z, shapes.T @ M @ response.yd[-1]
-    D = shapes.T @ C @ shapes
-    if np.abs(D - np.diag(np.diag(D))).max() > _COUPLED * np.abs(D).max(initial=1e-300):
-        s, terms = _coupled_swings(e, ed, w, D)
+    w = np.sqrt(np.maximum(squares, 0.0))
+    if robot.servo is not None:
+        s, ways = _held_by_servos(response, M, C, K, f)
     else:
-        s, terms = _swings(e, ed, w, response.damping)
-    ways = terms @ shapes[:3].T
+        z = response.y[-1] + np.linalg.solve(K, f)
+        e, ed = shapes.T @ M @ z, shapes.T @ M @ response.yd[-1]
+        D = shapes.T @ C @ shapes
+        if np.abs(D - np.diag(np.diag(D))).max() > _COUPLED * np.abs(D).max(initial=1e-300):
+            s, terms = _coupled_swings(e, ed, w, D)
+        else:
+            s, terms = _swings(e, ed, w, response.damping)
+        ways = terms @ shapes[:3].T
     envelope = np.linalg.norm(ways, axis=1)
     decay, most = -np.real(s), _NEVER * 2 * np.pi / w[0]
     end = _horizon(envelope, decay, tolerance, most)
@@ -103,6 +111,29 @@ def _coupled_swings(
     s, X = np.linalg.eig(A)
     c = np.linalg.solve(X, np.concatenate([e, ed]))
     return s, (X[:n] * c[None, :]).T
+
+
+def _held_by_servos(
+    response: Response, M: np.ndarray, C: np.ndarray, K: np.ndarray, f: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Poles, and the way of the platform in each, a row for each."""
+    robot, servo = response.robot, response.robot.servo
+    assert servo is not None
+    assert response.integral is not None
+    assert response.fed is not None
+    found, places = poles(robot, M, C, K), drive_places(robot, robot.motor_turn)
+    f = f.copy()
+    f[places] -= response.fed[-1]
+    free = np.ones(robot.unknowns)
+    if integrates(robot):
+        free[places] = 0.0
+    rest = np.linalg.solve(K * free[:, None] * free[None, :] + np.diag(1 - free), -f * free)
+    state = [response.y[-1] - rest, response.yd[-1]]
+    if integrates(robot):
+        needed = (f + K @ rest)[places]
+        state.append(response.integral[-1] + needed / np.asarray(servo.integral))
+    c = np.linalg.solve(found.vectors, found.states @ np.concatenate(state))
+    return found.p, (found.shapes[:3] * c[None, :]).T
 
 
 def _horizon(envelope: Series, decay: Series, tolerance: float, most: float) -> float:

@@ -26,9 +26,10 @@ from jaxtyping import Float
 
 from triskele.errors import InputError, did_you_mean
 from triskele.flexible.assembly import UNDAMPED, Damping
-from triskele.flexible.modes import frequencies_at, sag
+from triskele.flexible.modes import modes, sag
 from triskele.flexible.response import vibrate
 from triskele.flexible.robot import FlexibleRobot
+from triskele.flexible.servo import NOTHING, Feed
 from triskele.flexible.settling import settling
 from triskele.kinematics.motion import Motion
 
@@ -93,21 +94,24 @@ def compare(
     damping: Damping = UNDAMPED,
     shapers: Sequence[str] = (),
     tolerance: float = 1e-3,
+    feed: Callable[[Motion], Feed] = lambda motion: NOTHING,
     progress: Progress | None = None,
 ) -> tuple[Trial, ...]:
     """What the tool does along each of `motions`, and along each of them shaped.
 
-    Shapers are tuned to the lowest mode where a motion ends.
+    Shapers are tuned to the lowest mode where a motion ends; `feed` says what servos are fed.
     """
     trials = [(name, motion) for name, motion in motions.items()]
     for kind in shapers:
         for name, motion in motions.items():
-            w = float(frequencies_at(robot, np.asarray(motion.x)[-1:], count=1)[0, 0])
-            impulses = shaper(w, min(damping.ratio(w), 0.99), kind)
+            lowest = modes(robot, tuple(np.asarray(motion.x)[-1]), count=1)
+            w, by_servo = float(lowest.frequencies[0]), float(lowest.ratios[0])
+            undamped = w / np.sqrt(1 - by_servo**2)
+            impulses = shaper(undamped, min(damping.ratio(undamped) + by_servo, 0.99), kind)
             trials.append((f"{name}, {kind}", shaped(motion, impulses)))
     found = []
     for k, (name, motion) in enumerate(trials):
-        response = vibrate(robot, motion, damping=damping)
+        response = vibrate(robot, motion, damping=damping, feed=feed(motion))
         after = settling(response, tolerance)
         rest = sag(robot, tuple(np.asarray(motion.x)[0])).position
         largest = float(np.linalg.norm(response.position - rest[None, :], axis=1).max())

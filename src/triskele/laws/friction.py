@@ -26,6 +26,13 @@ class FrictionLaw(eqx.Module):
     saturating: Scalar | None = None  #: A
     saturating_speed: Scalar | None = None  #: w_A
 
+    @property
+    def slope(self) -> float:
+        """Viscous friction about rest [N m s/rad or N s/m]: all of (1) but what is dry."""
+        if self.saturating is None or self.saturating_speed is None:
+            return float(self.viscous)
+        return float(self.viscous + self.saturating / self.saturating_speed)
+
     def effort(self, speed: Scalar) -> Scalar:
         """f of (1) [N m or N], along the speed."""
         dry = self.coulomb

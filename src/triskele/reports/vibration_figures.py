@@ -35,7 +35,8 @@ def modes_figure(robot: Robot, model: FlexibleRobot, found: Modes) -> Figure:
     rows = -(-count // columns)
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(3.7 * columns, 3.5 * rows + 0.5), layout="constrained")
-        figure.suptitle(f"Modes of {robot.title}, motors held (not to scale)", fontsize=11)
+        held = "motors held" if model.servo is None else "motors held by their servos"
+        figure.suptitle(f"Modes of {robot.title}, {held} (not to scale)", fontsize=11)
         for k in range(count):
             axes = figure.add_subplot(rows, columns, k + 1, projection="3d")
             assert isinstance(axes, Axes3D)
@@ -45,7 +46,10 @@ def modes_figure(robot: Robot, model: FlexibleRobot, found: Modes) -> Figure:
             _draw_lines(axes, model, rest, "#9ca3af", 0.8)
             _draw_lines(axes, model, rest + enlarged * moved, None, 2.0)
             hertz = float(found.frequencies[k]) / _TWO_PI
-            axes.set_title(f"{k + 1}: {hertz:.4g} Hz, {found.directions[k]}")
+            damping = (
+                "" if model.servo is None else f", {max(100 * found.ratios[k], 0.0):.1f} % damped"
+            )
+            axes.set_title(f"{k + 1}: {hertz:.4g} Hz, {found.directions[k]}{damping}")
             axes.set(xlabel="x [mm]", ylabel="y [mm]", zlabel="z [mm]")
             axes.tick_params(labelsize=6)
             for limit, low, high in zip(
@@ -129,7 +133,7 @@ def response_figure(robot: Robot, response: Response, after: Settling | None) ->
         for k in range(response.torque.shape[1]):
             torque.plot(t, response.torque[:, k], color=f"C{k}", lw=1.4, label=f"motor {k + 1}")
         if after is not None and np.isfinite(after.time):
-            place.axvline(t[-1], color="black", lw=1, ls=":", label="motors stop")
+            place.axvline(t[-1], color="black", lw=1, ls=":", label="command stops")
             label = f"within {1e3 * after.tolerance:g} mm"
             place.axvline(t[-1] + after.time, color="#b91c1c", lw=1, ls=":", label=label)
         look = looks(response.robot.mechanism)
