@@ -169,8 +169,8 @@ def _damped_modes(
     v = v / np.sqrt(np.real(np.einsum("ak,ab,bk->k", v.conj(), M, v)))[None, :]
     v = v * np.exp(-0.5j * np.angle(np.einsum("ak,ab,bk->k", v, M, v)))[None, :]
     ratios = -np.real(p) / np.abs(p)
-    parts = (np.real(v), inertia, np.imag(v), ratios, found.fading(), found.grows())
-    return Modes(x, np.imag(p), *parts)
+    fading, grows = found.fading(), found.grows()
+    return Modes(x, np.imag(p), np.real(v), inertia, np.imag(v), ratios, fading, grows)
 
 
 def energies(robot: FlexibleRobot, found: Modes, of_links: Links | None = None) -> Energies:
@@ -211,7 +211,7 @@ def frequencies_at(
     for k in range(0, len(filled), _BLOCK):
         matrices = _many_at_rest(robot, jnp.asarray(filled[k : k + _BLOCK]), loaded)
         each = zip(*(np.asarray(part)[: n - k] for part in matrices), strict=True)
-        parts += [_frequencies(robot, *three, count) for three in each]
+        parts += [_frequencies(robot, M, C, K, count) for M, C, K in each]
         if progress is not None:
             progress(min((k + _BLOCK) / n, 1.0))
     return np.stack(parts)

@@ -50,8 +50,8 @@ from triskele.flexible.assembly import (
     Damping,
     Poses,
     arrow,
+    drive_places,
     limb_places,
-    motor_turns,
     poses_of,
     solve_arrow,
 )
@@ -332,15 +332,17 @@ class _Run:
             ahead = np.arange(k + 1, k + 1 + _BLOCK)
             h = np.where(ahead <= n, self.steps[np.minimum(ahead, n) - 1], 0.0)  # 0 does nothing
             part = np.minimum(ahead, n)
-            to = jax.tree.map(lambda leaf: jnp.asarray(leaf[part]), (self.poses, self.asked))  # noqa: B023
-            state, samples = _advance(self.setup, scheme, state, *to, jnp.asarray(h))
+            to = (self.poses, self.asked)
+            poses, asked = jax.tree.map(lambda leaf: jnp.asarray(leaf[part]), to)  # noqa: B023
+            state, samples = _advance(self.setup, scheme, state, poses, asked, jnp.asarray(h))
             found.append(jax.tree.map(np.asarray, samples))
             if progress is not None:
                 progress(min((k + _BLOCK) / n, 1.0))
         y, yd, torque, z = (np.concatenate(part)[: n + 1] for part in zip(*found, strict=True))
         told = (self.motion, self.setup.robot, self.damping, y, yd, torque, self.setup.stiffened)
-        held = self.setup.robot.servo is None
-        return Response(*told, *((None, None) if held else (z, self.asked.torque))), state
+        if self.setup.robot.servo is None:
+            return Response(*told), state
+        return Response(*told, integral=z, fed=np.asarray(self.asked.torque)), state
 
 
 def _asked(robot: FlexibleRobot, poses: Poses, feed: Feed) -> _Asked:
@@ -383,7 +385,7 @@ def _begin(
         limbs = arrow(robot, of_links, ahead[0])
         if robot.servo is None:
             return static(robot, limbs), jnp.zeros(3)
-        f = limbs.f.at[:, robot.motor_turn].add(-ahead[1])
+        f = jnp.asarray(limbs.f).at[:, robot.motor_turn].add(-ahead[1])
         y = carried(robot, limbs, f, limbs.platform_f)
         return y, _integrals(robot, limbs, f, y)
 
@@ -445,18 +447,18 @@ def _advance(
         y = state.y + h * state.yd + h * h * ((0.5 - beta) * state.A + beta * known)
         yd = state.yd + h * ((1 - gamma) * state.A + gamma * known)
         by_rate, by_place = h * gamma * share, h * h * beta * share
-        limbs, load = _matrices(setup, poses), None
-        rate = asked.rate[:, None] * jnp.eye(1, y.shape[1])
-        began = state.z - _each(motor_turns, robot, state.y)
+        limbs, load, loaded = _matrices(setup, poses), None, jnp.eye(1, y.shape[1])
+        rate, began, half = asked.rate[:, None] * loaded, state.z, 0.0
         if robot.servo is not None:
             kV, k_I = (jnp.asarray(p) for p in (robot.servo.position_gain, robot.servo.integral))
-            half, at = h * kV[:, None] / 2, robot.motor_turn
-            began = began + half * _each(motor_turns, robot, state.y) + h / 2 * (state.rate + rate)
-            load = k_I[:, None] * began - asked.torque[:, None] * jnp.eye(1, y.shape[1])
-            limbs = limbs._replace(K=limbs.K.at[:, at, at].add(k_I * (1 + half[:, 0])))
+            half, at, s = h * kV[:, None] / 2, robot.motor_turn, _turns(robot, state.y)
+            began = state.z - s + half * s + h / 2 * (state.rate + rate)
+            load = k_I[:, None] * began - asked.torque[:, None] * loaded
+            K = jnp.asarray(limbs.K)
+            limbs = limbs._replace(K=K.at[:, at, at].add(k_I * (1 + half[:, 0])))
         ydd = _accelerations(setup, limbs, by_rate, by_place, y, yd, load)
         y, yd = y + by_place * ydd, yd + by_rate * ydd
-        z = state.z if robot.servo is None else began + (1 + half) * _each(motor_turns, robot, y)
+        z = state.z if robot.servo is None else began + (1 + half) * _turns(robot, y)
         torque = _torques(setup, poses, y, yd, ydd)
         new = _State(y, yd, ydd, known + share * ydd, z, rate, torque)
         return new, new.sample()
@@ -464,9 +466,9 @@ def _advance(
     return jax.lax.scan(step, state, (poses, asked, jnp.asarray(steps)))
 
 
-def _each(function, robot: FlexibleRobot, columns: Float[AnyArray, "n k"]) -> Array:  # noqa: ANN001
-    """A function of unknowns, column by column."""
-    return jax.vmap(lambda y: function(robot, y), in_axes=1, out_axes=1)(columns)
+def _turns(robot: FlexibleRobot, columns: Float[AnyArray, "n k"]) -> Float[AnyArray, "3 k"]:
+    """Turns of the motors, column by column."""
+    return columns[drive_places(robot, robot.motor_turn)]
 
 
 def _torques(
@@ -513,7 +515,7 @@ def _accelerations(
     loaded = jnp.zeros(y.shape[1]).at[0].set(1.0)[None, :]
     f = limbs.f[:, :, None] * loaded[None] + limbs.C @ of_limbs(yd) + limbs.K @ of_limbs(y)
     if load is not None:
-        f = f.at[:, setup.robot.motor_turn].add(load)
+        f = jnp.asarray(f).at[:, setup.robot.motor_turn].add(load)
     platform = limbs.platform_f[:, None] * loaded + limbs.platform_C @ yd[:P] + f[:, :P].sum(axis=0)
     found, inner = solve_arrow(
         matrix, limbs.platform + by_rate * limbs.platform_C, -f[:, P:], -platform
