@@ -131,6 +131,24 @@ def test_the_monitor_finds_the_loads_and_limits_of_a_motion():
     assert all(name.startswith(history) for name in set(series) - set(names))
 
 
+def test_a_payload_on_a_platform_that_turns_is_that_of_the_library():
+    """All seven numbers count: those of a payload of the file are parameters of the robot."""
+    robot = tk.load("stewart_6ups")
+    payload = tk.Payload(mass=20.0, centre_of_mass=(0.1, -0.2, 0.3), inertia=(2.0, 3.0, 4.0))
+    random = np.random.default_rng(5)
+    home = [float(value) for value in tk.build(robot).home()]
+    motion = np.array([home, [0.0] * 6, [0.0] * 6]) + 0.05 * random.normal(size=(20, 3, 6))
+    motion[:, 1:] *= 20
+    x, xd, xdd = motion.swapaxes(0, 1)
+    (torques,) = functions(robot, ["torques"])
+    carried = (payload.mass, *payload.centre_of_mass, *payload.inertia)
+    found = torques.at(np.hstack([x, xd, xdd, np.tile(carried, (20, 1))]))[:, :6]
+    wanted = tk.torque_function(tk.rigid(robot, payload))(x, xd, xdd)
+    assert np.allclose(found, wanted, rtol=1e-11)
+    without = tk.torque_function(tk.rigid(robot))(x, xd, xdd)
+    assert (np.abs(wanted - without).max(axis=0) > 1.0).all()
+
+
 def test_the_header_says_what_it_was_made_of(kossel):
     text = (kossel.folder / "kossel_mini.h").read_text()
     for phrase in (
