@@ -111,7 +111,7 @@ def test_so_few_steps_of_newtons_method_reach_rounding():
         x = tuple(random.uniform(*BOX.T))
         q = uneven.inverse(x)
         (frame,) = uneven.platform_frames(x).values()
-        values, _ = tilt._conditions(uneven._pairs, frame)
+        values, _ = tilt.conditions(uneven.pairs, frame)
         assert np.abs(values).max() < 1e-16
         assert np.abs(uneven.forward(q.components).value - x).max() < 1e-12
         tilts.append(np.linalg.norm(uneven.passive(q.components, x)[-3:]))

@@ -86,6 +86,7 @@ from triskele.numerics import (
     Components,
     Scalar,
     Scalars,
+    at_known,
     atan2,
     safe_norm,
     safe_sqrt,
@@ -415,8 +416,7 @@ class Limbs(AbstractMechanism):
         if self.telescope is not None:
             values.append(x[len(self.limbs)])
         if self.tilting:
-            (level,) = self.frame.frames(tuple(x))
-            margins.append(tilted_margin(self._pairs, level, parts[PLATFORM]))
+            margins.append(_hold(self, x))
         return PositionSolution(tuple(values), tuple(margins))
 
     def forward(self, q: Components) -> PositionSolution:
@@ -435,17 +435,13 @@ class Limbs(AbstractMechanism):
         radii = [limb.length for limb in self.limbs]
         x, margin = three_spheres(centres, radii, float(self.side * self.assembly_mode))
         if self.tilting:
-            return judged(self, q, self._placed(q, x))
+            return judged(self, q, _placed(self, q, x))
         psi = () if self.telescope is None else (q[3],)
         return PositionSolution((*x, *psi), (margin,))
 
     def near(self, q: Scalars, x: Scalars) -> Scalars | None:
         """Of a platform that tilts, by six rods at once."""
-        return self._placed(q, x) if self.tilting else None
-
-    def _placed(self, q: Components, x: Scalars) -> Triple:
-        tips = [limb.tip(angle) for limb, angle in zip(self.limbs, q, strict=True)]
-        return placed(self._pairs, tips, *self.frame.frames(x))
+        return _placed(self, q, x) if self.tilting else None
 
     def assemblies(self) -> Mapping[str, AbstractMechanism]:
         """Those that the file names, or both sides of the spheres."""
@@ -632,7 +628,8 @@ class Limbs(AbstractMechanism):
         return any(limb.uneven for limb in self.limbs)
 
     @property
-    def _pairs(self) -> tuple[Pair, ...]:
+    def pairs(self) -> tuple[Pair, ...]:
+        """The rods of each limb, as they turn the platform."""
         modes = zip(self.limbs, self.working_mode, strict=True)
         return tuple(limb.pair(mode) for limb, mode in modes)
 
@@ -643,8 +640,8 @@ class Limbs(AbstractMechanism):
 
     def _frames(self, x: Components) -> tuple[Frame, ...]:
         """Poses of the bodies of the platform."""
-        frames = self.frame.frames(tuple(x)[: len(self.limbs)])
-        return (tilted(self._pairs, *frames),) if self.tilting else frames
+        x = tuple(x)[: len(self.limbs)]
+        return (_tilted(self, x),) if self.tilting else self.frame.frames(x)
 
     def _rods(self, i: int, limb: Limb) -> list[_Rod]:
         """The rods of limb i; a before b."""
@@ -660,6 +657,28 @@ class Limbs(AbstractMechanism):
     def _tilts(self, limb: Limb) -> bool:
         """Whether the rod of `limb` may leave the plane across g_i."""
         return limb.drive != "strut" and limb.elbow == "universal"
+
+
+# What is solved step by step, as a program where numbers are known
+
+
+@at_known
+def _tilted(mechanism: Limbs, x: Components) -> Frame:
+    """Pose of a platform that tilts."""
+    return tilted(mechanism.pairs, *mechanism.frame.frames(x))
+
+
+@at_known
+def _hold(mechanism: Limbs, x: Components) -> Scalar:
+    """The margin of a platform that tilts."""
+    return tilted_margin(mechanism.pairs, *mechanism.frame.frames(x))
+
+
+@at_known
+def _placed(mechanism: Limbs, q: Components, x: Components) -> Triple:
+    """Place of a platform that tilts, searched from `x`."""
+    tips = [limb.tip(angle) for limb, angle in zip(mechanism.limbs, q, strict=True)]
+    return placed(mechanism.pairs, tips, *mechanism.frame.frames(x))
 
 
 def _between(s: Triple, rest: Triple) -> Scalar:
