@@ -36,7 +36,7 @@ def rod_lengths(q, p, turn):
         arm = limb * Rotation.from_euler("y", q[i])
         for side in (-0.5, 0.5):
             elbow = limb.apply(BASE) + arm.apply([ARM[i], side * SPACING[i], 0])
-            wrist = p + turn.apply(limb.apply(END + [0, side * END_SPACING[i], 0]))
+            wrist = p + turn.apply(limb.apply(END + side * np.array([0, END_SPACING[i], 0])))
             found.append(np.linalg.norm(wrist - elbow))
     return np.array(found)
 

@@ -258,9 +258,7 @@ class Limb(eqx.Module):
             sine, cosine = sine * c_0 - cosine * s_0, cosine * c_0 + sine * s_0
         return self.middle + atan2(sine, cosine), 1 - abs(k) / safe_norm(rho)
 
-    def _root(
-        self, s: Triple, mode: int, short: Scalar
-    ) -> tuple[Scalar, Scalar, Scalar, Scalar]:
+    def _root(self, s: Triple, mode: int, short: Scalar) -> tuple[Scalar, Scalar, Scalar, Scalar]:
         """rho^2 sin q and rho^2 cos q by (5), rho^2, and k."""
         d, L = self.length, self.size
         first, second = dot(s, self.along), dot(s, cross(self.axis, self.along))
@@ -318,7 +316,7 @@ class Limbs(AbstractMechanism):
 
     @property
     def passive_coordinates(self) -> tuple[Coordinate, ...]:
-        """Angles of rods and struts at both ends, turns of a platform on unequal rods, telescope."""
+        """Angles of rods and struts, turns of a platform on unequal rods, the telescope."""
         tilts, feet, balls, bent = [], [], [], []
         for i, limb in enumerate(self.limbs, 1):
             bent += self._flexures(i, limb)
@@ -485,8 +483,7 @@ class Limbs(AbstractMechanism):
         )
 
     def passive(self, q: Components, x: Components) -> Scalars:
-        """Tilts, angles of feet and balls from where they are at home, turns that no coordinate
-        gives a platform [rad]; the telescope [m]."""
+        """Tilts, angles of feet and balls from those at home, turns [rad]; telescope [m]."""
         tilts, feet, balls, bent = [], [], [], []
         parts = self.platform_frames(x)
         wrists = [parts[limb.part].at(limb.end) for limb in self.limbs]

@@ -116,7 +116,9 @@ def tilted_margin(pairs: Sequence[Pair], level: Frame) -> Scalar:
     gap: Scalar = 0.0
     for value, d in zip(values, sizes, strict=True):
         gap = maximum(gap, abs(value) / (d * d))
-    units = [1 / (d * safe_norm(dot(p.across, p.across))) for d, p in zip(sizes, pairs, strict=True)]
+    units = [
+        1 / (d * safe_norm(dot(p.across, p.across))) for d, p in zip(sizes, pairs, strict=True)
+    ]
     found, before = (
         determinant(tuple(scale(unit, row) for unit, row in zip(units, part, strict=True)))
         for part in (map(_triple, rows), map(_triple, first))
