@@ -405,11 +405,8 @@ def newton(
     search is not. `given` is a scalar, then what you like. Time is the same for all x; whether
     it has converged, the residual shows.
     """
-    found = library(*jax.tree.leaves((given, start)))
-    if found is np:
-        return reduce(lambda x, _: _next(x, step(given, x)), range(steps), start)
     x = tuple(spread(value, given[0]) for value in start)
-    if found is symbols:
+    if library(*jax.tree.leaves((given, start))) is symbols:
         # Each differentiated step doubles the number of right derivatives: two give the third.
         for k in range(steps):
             x = tuple(map(_constant, x)) if k == steps - 2 else x

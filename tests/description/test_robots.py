@@ -23,7 +23,8 @@ NAMES = (
     *("abb_irb360_1130", "abb_irb360_6_1600", "compliant_3prs", "d3s_800", "five_bar"),
     *("flexible_delta", "geared_delta", "hexa_6rus", "hexaglide_6pus", "keops", "kossel_mini"),
     *("omron_mini_delta", "omron_mini_delta_platens", "orthoglide", "par4", "planar_3rrr"),
-    *("prs_rigid", "rps_3", "rrs_3", "stewart_6ups", "two_axis_delta", "two_axis_linear_delta"),
+    *("prs_rigid", "rps_3", "rrs_3", "six_rod_delta", "stewart_6ups", "two_axis_delta"),
+    "two_axis_linear_delta",
 )
 FULL = ("delta", "3prs")  # templates with every optional key
 SHORT = tuple(kind for kind in catalogue.templates() if kind not in (*FULL, "mechanism"))

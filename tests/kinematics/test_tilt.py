@@ -36,7 +36,7 @@ def rod_lengths(q, p, turn):
         arm = limb * Rotation.from_euler("y", q[i])
         for side in (-0.5, 0.5):
             elbow = limb.apply(BASE) + arm.apply([ARM[i], side * SPACING[i], 0])
-            wrist = p + turn.apply(limb.apply(END + [0, side * END_SPACING[i], 0]))
+            wrist = p + turn.apply(limb.apply(END + side * np.array([0, END_SPACING[i], 0])))
             found.append(np.linalg.norm(wrist - elbow))
     return np.array(found)
 
@@ -111,7 +111,7 @@ def test_so_few_steps_of_newtons_method_reach_rounding():
         x = tuple(random.uniform(*BOX.T))
         q = uneven.inverse(x)
         (frame,) = uneven.platform_frames(x).values()
-        values, _ = tilt._conditions(uneven._pairs, frame)
+        values, _ = tilt.conditions(uneven.pairs, frame)
         assert np.abs(values).max() < 1e-16
         assert np.abs(uneven.forward(q.components).value - x).max() < 1e-12
         tilts.append(np.linalg.norm(uneven.passive(q.components, x)[-3:]))

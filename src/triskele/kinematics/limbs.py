@@ -86,6 +86,7 @@ from triskele.numerics import (
     Components,
     Scalar,
     Scalars,
+    at_known,
     atan2,
     safe_norm,
     safe_sqrt,
@@ -257,9 +258,7 @@ class Limb(eqx.Module):
             sine, cosine = sine * c_0 - cosine * s_0, cosine * c_0 + sine * s_0
         return self.middle + atan2(sine, cosine), 1 - abs(k) / safe_norm(rho)
 
-    def _root(
-        self, s: Triple, mode: int, short: Scalar
-    ) -> tuple[Scalar, Scalar, Scalar, Scalar]:
+    def _root(self, s: Triple, mode: int, short: Scalar) -> tuple[Scalar, Scalar, Scalar, Scalar]:
         """rho^2 sin q and rho^2 cos q by (5), rho^2, and k."""
         d, L = self.length, self.size
         first, second = dot(s, self.along), dot(s, cross(self.axis, self.along))
@@ -317,7 +316,7 @@ class Limbs(AbstractMechanism):
 
     @property
     def passive_coordinates(self) -> tuple[Coordinate, ...]:
-        """Angles of rods and struts at both ends, turns of a platform on unequal rods, telescope."""
+        """Angles of rods and struts, turns of a platform on unequal rods, the telescope."""
         tilts, feet, balls, bent = [], [], [], []
         for i, limb in enumerate(self.limbs, 1):
             bent += self._flexures(i, limb)
@@ -415,8 +414,7 @@ class Limbs(AbstractMechanism):
         if self.telescope is not None:
             values.append(x[len(self.limbs)])
         if self.tilting:
-            (level,) = self.frame.frames(tuple(x))
-            margins.append(tilted_margin(self._pairs, level, parts[PLATFORM]))
+            margins.append(_hold(self, x))
         return PositionSolution(tuple(values), tuple(margins))
 
     def forward(self, q: Components) -> PositionSolution:
@@ -435,17 +433,13 @@ class Limbs(AbstractMechanism):
         radii = [limb.length for limb in self.limbs]
         x, margin = three_spheres(centres, radii, float(self.side * self.assembly_mode))
         if self.tilting:
-            return judged(self, q, self._placed(q, x))
+            return judged(self, q, _placed(self, q, x))
         psi = () if self.telescope is None else (q[3],)
         return PositionSolution((*x, *psi), (margin,))
 
     def near(self, q: Scalars, x: Scalars) -> Scalars | None:
         """Of a platform that tilts, by six rods at once."""
-        return self._placed(q, x) if self.tilting else None
-
-    def _placed(self, q: Components, x: Scalars) -> Triple:
-        tips = [limb.tip(angle) for limb, angle in zip(self.limbs, q, strict=True)]
-        return placed(self._pairs, tips, *self.frame.frames(x))
+        return _placed(self, q, x) if self.tilting else None
 
     def assemblies(self) -> Mapping[str, AbstractMechanism]:
         """Those that the file names, or both sides of the spheres."""
@@ -489,8 +483,7 @@ class Limbs(AbstractMechanism):
         )
 
     def passive(self, q: Components, x: Components) -> Scalars:
-        """Tilts, angles of feet and balls from where they are at home, turns that no coordinate
-        gives a platform [rad]; the telescope [m]."""
+        """Tilts, angles of feet and balls from those at home, turns [rad]; telescope [m]."""
         tilts, feet, balls, bent = [], [], [], []
         parts = self.platform_frames(x)
         wrists = [parts[limb.part].at(limb.end) for limb in self.limbs]
@@ -632,7 +625,8 @@ class Limbs(AbstractMechanism):
         return any(limb.uneven for limb in self.limbs)
 
     @property
-    def _pairs(self) -> tuple[Pair, ...]:
+    def pairs(self) -> tuple[Pair, ...]:
+        """The rods of each limb, as they turn the platform."""
         modes = zip(self.limbs, self.working_mode, strict=True)
         return tuple(limb.pair(mode) for limb, mode in modes)
 
@@ -643,8 +637,8 @@ class Limbs(AbstractMechanism):
 
     def _frames(self, x: Components) -> tuple[Frame, ...]:
         """Poses of the bodies of the platform."""
-        frames = self.frame.frames(tuple(x)[: len(self.limbs)])
-        return (tilted(self._pairs, *frames),) if self.tilting else frames
+        x = tuple(x)[: len(self.limbs)]
+        return (_tilted(self, x),) if self.tilting else self.frame.frames(x)
 
     def _rods(self, i: int, limb: Limb) -> list[_Rod]:
         """The rods of limb i; a before b."""
@@ -660,6 +654,28 @@ class Limbs(AbstractMechanism):
     def _tilts(self, limb: Limb) -> bool:
         """Whether the rod of `limb` may leave the plane across g_i."""
         return limb.drive != "strut" and limb.elbow == "universal"
+
+
+# What is solved step by step, as a program where numbers are known
+
+
+@at_known
+def _tilted(mechanism: Limbs, x: Components) -> Frame:
+    """Pose of a platform that tilts."""
+    return tilted(mechanism.pairs, *mechanism.frame.frames(x))
+
+
+@at_known
+def _hold(mechanism: Limbs, x: Components) -> Scalar:
+    """The margin of a platform that tilts."""
+    return tilted_margin(mechanism.pairs, *mechanism.frame.frames(x))
+
+
+@at_known
+def _placed(mechanism: Limbs, q: Components, x: Components) -> Triple:
+    """Place of a platform that tilts, searched from `x`."""
+    tips = [limb.tip(angle) for limb, angle in zip(mechanism.limbs, q, strict=True)]
+    return placed(mechanism.pairs, tips, *mechanism.frame.frames(x))
 
 
 def _between(s: Triple, rest: Triple) -> Scalar:

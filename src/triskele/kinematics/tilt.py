@@ -102,21 +102,23 @@ def _solved(pairs: Sequence[Pair], frame: Frame) -> Triple:
 
     def step(given: tuple, v: Scalars) -> Scalars:
         _, frame, *pairs = given
-        values, rows = _conditions(pairs, turned(frame, _triple(v)))
+        values, rows = conditions(pairs, turned(frame, _triple(v)))
         return _rate(_triple(v), _triple(solve(rows, values)))
 
     return _triple(newton(step, (frame.p[0], frame, *pairs), _STILL, steps=STEPS))
 
 
-def tilted_margin(pairs: Sequence[Pair], level: Frame, found: Frame) -> Scalar:
-    """That of `found`, the tilted `level`; at most 1, and -1 where (3) is not solved."""
-    values, rows = _conditions(pairs, found)
-    _, first = _conditions(pairs, level)
+def tilted_margin(pairs: Sequence[Pair], level: Frame) -> Scalar:
+    """That of `tilted`; at most 1, and -1 where (3) is not solved."""
+    values, rows = conditions(pairs, tilted(pairs, level))
+    _, first = conditions(pairs, level)
     sizes = [pair.lengths[0] for pair in pairs]
     gap: Scalar = 0.0
     for value, d in zip(values, sizes, strict=True):
         gap = maximum(gap, abs(value) / (d * d))
-    units = [1 / (d * safe_norm(dot(p.across, p.across))) for d, p in zip(sizes, pairs, strict=True)]
+    units = [
+        1 / (d * safe_norm(dot(p.across, p.across))) for d, p in zip(sizes, pairs, strict=True)
+    ]
     found, before = (
         determinant(tuple(scale(unit, row) for unit, row in zip(units, part, strict=True)))
         for part in (map(_triple, rows), map(_triple, first))
@@ -148,8 +150,8 @@ def placed(pairs: Sequence[Pair], tips: Sequence[Triple], frame: Frame) -> Tripl
     return _triple(found[:3])
 
 
-def _conditions(pairs: Sequence[Pair], frame: Frame) -> tuple[Scalars, Matrix]:
-    """What is left of (3), and the n of (5)."""
+def conditions(pairs: Sequence[Pair], frame: Frame) -> tuple[Scalars, Matrix]:
+    """What is left of (3) [m^2], and the n of (5)."""
     values, rows = [], []
     for pair in pairs:
         r, rho, delta = _on(pair, frame)

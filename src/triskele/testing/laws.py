@@ -179,8 +179,7 @@ def _bodies(mechanism: AbstractMechanism, x: Scalars) -> Comparison:
 def _columns(function: Callable[[Scalars], Scalars], at: Scalars) -> list[Scalars]:
     """Columns of the Jacobian of `function`, one jvp each."""
     units = [
-        tuple(full_like(value, float(k == j)) for k, value in enumerate(at))
-        for j in range(len(at))
+        tuple(full_like(value, float(k == j)) for k, value in enumerate(at)) for j in range(len(at))
     ]
     return [jvp(function, (at,), (unit,))[1] for unit in units]
 
@@ -291,7 +290,7 @@ def _body_twists(
     xd = np.asarray(stacked(platform_motion(mechanism, q, x, tuple(qd)).velocity))
     size = max(float(np.asarray(loop)) for loop in mechanism.scales().loops)
     T, Td = (
-        np.reshape(part, (-1, 4, 3)).swapaxes(-1, -2)
+        np.array(part, float).reshape(-1, 4, 3).swapaxes(-1, -2)
         for part in single(eqx.Partial(_moving, mechanism))(q, x, qd, xd)
     )
     spin = Td[:, :, :3] @ T[:, :, :3].swapaxes(-1, -2)
