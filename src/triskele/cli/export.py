@@ -57,7 +57,7 @@ def _summary(written: "Exported") -> dict[str, object]:
                 "operations": len(function.program),
                 "vectors": len(vectors.inputs),
                 "error": vectors.error,
-                "limits": [limit.name for limit in function.limits],
+                "limits": [item.limit.label for item in function.limits],
             }
             for function, vectors in written.functions
         },

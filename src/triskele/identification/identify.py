@@ -16,7 +16,7 @@ from triskele.description.schema import Payload, Robot
 from triskele.description.tables import Table
 from triskele.dynamics.robot import RigidRobot, rigid
 from triskele.errors import InputError, TableError
-from triskele.identification.base import base_parameters
+from triskele.identification.base import BaseParameters, base_parameters
 from triskele.identification.consistent import (
     FRICTION_DEVIATION,
     INERTIA_DEVIATION,
@@ -27,7 +27,7 @@ from triskele.identification.consistent import (
 )
 from triskele.identification.faults import bare
 from triskele.identification.judging import Material, condition, judged
-from triskele.identification.noise import REST, RestNoise, rest_noise, weights
+from triskele.identification.noise import REST, RestNoise, Weights, rest_noise, weights
 from triskele.identification.probes import Probes, probes
 from triskele.identification.regressor import (
     Regressor,
@@ -99,10 +99,7 @@ def identify(
     the efforts are, which the robot's own masses cannot. Logs of static poses, `rest`, and rests of
     the others give the noise of the efforts, which weights rows where residuals agree with it.
     """
-    if not logs:
-        raise InputError("Identification needs a log at least.")
-    if bool(loaded) != (added is not None):
-        raise InputError("Logs with a mass added (--loaded) and that mass (--added) go together.")
+    _check_logs(logs, loaded, added)
     first = arms_alone(robot, arms, options) if arms else None
     before = robot if first is None else with_arms(robot, first, arms)
     model, heavy = rigid(before, payload), rigid(before, added)
@@ -111,8 +108,7 @@ def identify(
     read = [_samples(before, carrying, table, options) for carrying, table in tables]
     count = len(logs) + len(loaded)
     seen, kept = tuple(read[:count]), tuple(read[count:])
-    worked = np.concatenate([log.x for log in read])
-    asked = probes(model.mechanism, robot.limits, worked)
+    asked = probes(model.mechanism, robot.limits, np.concatenate([log.x for log in read]))
     whole = _regressor(before, model, [*read, asked], options)
     counts = [len(part.x) for part in (*read, asked)]
     whole = _loaded(whole, model, heavy, counts, len(logs), count)
@@ -122,17 +118,9 @@ def identify(
     _check_rows(own, possible.rank)
     # A drive that rests in all logs, say, leaves fewer combinations than there could be.
     base = possible if condition(own, possible) < _SINGULAR else base_parameters(own)
-    least = base_fit(own, tau, base, robust=options.robust)
     weighed = weighings(before, model.mechanism, own) if options.weighed else ()
-    fit = _fitted(model, own, tau, weighed, least.sigma, options)
-    noise, chosen = _at_rest(before, model.mechanism, rest, seen, options), None
-    if noise is not None:
-        chosen = weights(fit.sigma, noise, len(tau))
-        of_base = weights(least.sigma, noise, len(tau))
-        if of_base.by_rest.any():
-            least = base_fit(own, tau, base, sigma=of_base.sigma, robust=options.robust)
-        if chosen.by_rest.any():
-            fit = _fitted(model, own, tau, weighed, chosen.sigma, options, known=True)
+    noise = _at_rest(before, model.mechanism, rest, seen, options)
+    least, fit, chosen = _fits(model, own, tau, base, weighed, noise, options)
     distinct = own_sections(before, model.mechanism)
     material = Material(
         *(own, out, probed, asked, least, fit, seen, kept, weighed),
@@ -152,6 +140,37 @@ def identify(
         predicted=fit.torques(own),
         predicted_held_out=fit.torques(out),
     )
+
+
+def _check_logs(
+    logs: Sequence[Table], loaded: Sequence[Table], added: Payload | str | None
+) -> None:
+    if not logs:
+        raise InputError("Identification needs a log at least.")
+    if bool(loaded) != (added is not None):
+        raise InputError("Logs with a mass added (--loaded) and that mass (--added) go together.")
+
+
+def _fits(
+    model: RigidRobot,
+    own: Regressor,
+    tau: Float[np.ndarray, "N n"],
+    base: BaseParameters,
+    weighed: tuple[Weighing, ...],
+    noise: RestNoise | None,
+    options: IdentificationOptions,
+) -> tuple[BaseFit, ConsistentFit, Weights | None]:
+    """Of base parameters and of physical ones; and by what rows count if noise at rest is known."""
+    least = base_fit(own, tau, base, robust=options.robust)
+    fit = _fitted(model, own, tau, weighed, least.sigma, options)
+    if noise is None:
+        return least, fit, None
+    chosen, of_base = (weights(found.sigma, noise, len(tau)) for found in (fit, least))
+    if of_base.by_rest.any():
+        least = base_fit(own, tau, base, sigma=of_base.sigma, robust=options.robust)
+    if chosen.by_rest.any():
+        fit = _fitted(model, own, tau, weighed, chosen.sigma, options, known=True)
+    return least, fit, chosen
 
 
 def _fitted(

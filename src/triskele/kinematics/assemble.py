@@ -18,7 +18,7 @@ from triskele.description.limbs import (
 from triskele.errors import DescriptionError, did_you_mean
 from triskele.kinematics.bending import Axes
 from triskele.kinematics.limbs import BRACKET, LINK, Limb, Limbs
-from triskele.kinematics.mechanism import BUILT, MIRRORED, Joint
+from triskele.kinematics.mechanism import BUILT, MIRRORED, Joint, JointKind
 from triskele.kinematics.mobility import check_mobility, degrees, joint_constraints
 from triskele.kinematics.platforms import (
     AbstractPlatform,
@@ -143,23 +143,21 @@ def _each(values: tuple, count: int) -> tuple:
     return values * count if len(values) == 1 else values
 
 
+def _usual_lower(group: LimbGeometry, turning: bool) -> JointKind:
+    """The joint at the platform where the file names none."""
+    single = group.rod_spacing is None and group.drive != "strut"
+    if single and not turning and group.upper == "universal":
+        return "universal"
+    return "revolute" if group.upper == "revolute" and not turning else "spherical"
+
+
 def _limbs(
     name: str, group: LimbGeometry, frame: AbstractPlatform, home: Numbers, turning: bool
 ) -> Iterator[Limb]:
     """The limbs of a table."""
     count = len(group.around)
     bodies = group.bodies or _BODIES[group.drive]
-    lower = group.lower
-    if lower is None:
-        single = group.rod_spacing is None and group.drive != "strut"
-        crossed = single and not turning and group.upper == "universal"
-        lower = (
-            "universal"
-            if crossed
-            else "revolute"
-            if group.upper == "revolute" and not turning
-            else "spherical"
-        )
+    lower = group.lower or _usual_lower(group, turning)
     known = {part.body for part in frame.parts}
     g, h = group.across, group.rail or group.across
     if group.drive == "arm":
