@@ -84,7 +84,7 @@ def commands(mechanism: AbstractMechanism) -> dict[str, list[str]]:
         "modes": [],
         "vibrate": dense,
         "bandwidth": [],
-        "excite": ["--steps", "1", "--terms", "3", "--duration", "2", "--rate", "50",
+        "excite": ["--steps", "1", "--terms", "3", "--duration", "2", "--rate", "60",
                    "--log", "log.csv"],
         "identify": ["--log", "log.csv", "--no-check"],
         "friction": ["--log", "strokes.csv"],
