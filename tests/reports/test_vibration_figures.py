@@ -97,7 +97,7 @@ def test_a_response_shows_deviation_rotation_torque_and_stress(time):
     assert np.allclose(attitude.lines[2].get_ydata(), np.degrees(found.rotation[:, 2]))
     assert np.allclose(stress.lines[0].get_ydata(), 1e-6 * found.strains().stress[:, 0])
     settles = time == 0.4
-    assert labels(place) == ["x", "y", "z", *(["motors stop", "within 1 mm"] if settles else [])]
+    assert labels(place) == ["x", "y", "z", *(["command stops", "within 1 mm"] if settles else [])]
     if settles:
         swing = place.lines[5]  # z after the stop goes on where z along the motion ends
         assert swing.get_xdata()[0] == pytest.approx(0.2)
