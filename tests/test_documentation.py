@@ -38,6 +38,7 @@ SKIPPED = {
 LONG = (
     "control.md",
     "identification.md",
+    "multibody.md",
     "planning.md",
     "sensing.md",
     "simulation.md",
