@@ -96,7 +96,8 @@ def bandwidth(
     reference: Reference = None,
     amplitude: Amplitude = None,
     sensitivity: Annotated[
-        bool, typer.Option("--sensitivity", help="With each parameter halved and doubled.")
+        bool,
+        typer.Option("--sensitivity", help="Bandwidth with each parameter halved and doubled."),
     ] = False,
     map: Annotated[
         bool, typer.Option("--map", help="Which gains are stable, all simulated at once.")

@@ -70,7 +70,12 @@ _BOUNDING = {
     "rate": Annotated[str | None, option("Or samples per second [Hz].")],
     "cells": Annotated[
         int | None,
-        typer.Option(help="Of the profile.", show_default="240", parser=whole, metavar="<int>"),
+        typer.Option(
+            help="Number of spline cells of the profile.",
+            show_default="240",
+            parser=whole,
+            metavar="<int>",
+        ),
     ],
 }
 Given = Mapping[str, Any]

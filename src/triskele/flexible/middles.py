@@ -38,11 +38,7 @@ def link_middles(
 ) -> Middles:
     """Displacement [m] and twist [rad] of each link at half length, equation (1)."""
     sections = np.asarray(_sections(robot, links, jax.tree.map(jnp.asarray, poses), jnp.asarray(y)))
-    names = tuple(
-        name
-        for name in link_names(robot)
-        if robot.arm_beam is not None or not name.startswith("arm")
-    )
+    names = link_names(robot)[-sections.shape[1] :]  # rigid arms, the first of them, have none
     return Middles(names, sections[:, :, :3], sections[:, :, 3])
 
 
